@@ -259,12 +259,13 @@ const engagedState = (
   state: Known,
   { lead_id, source_id, engagement_id, submitted_at, engaged_at, supersedes = [] }: EngagedFacts,
 ): ContactState => {
+  const newest = { leadId: lead_id, submittedAt: submitted_at, sourceId: source_id, engagementId: engagement_id }
   const lead = { leadId: lead_id, submittedAt: submitted_at }
   const leads = [...state.leads, lead]
   const forgotten = leads.length > rememberedLeads ? leads.shift() : undefined
   return {
     ...state,
-    newest: isNewer(lead, state.newest) ? { ...lead, sourceId: source_id, engagementId: engagement_id } : state.newest,
+    newest: isNewer(lead, state.newest) ? newest : state.newest,
     leads,
     forgottenUntil: latest(state.forgottenUntil, forgotten?.submittedAt),
     lastEngagedAt: engaged_at,
@@ -371,18 +372,28 @@ const engage = (
 ): Either<ForgottenLead, ReadonlyArray<ContactEvent>> => {
   const { contactId, accountId, leadId, sourceId, sourceTitle, playbookId, engagementId, submittedAt } = command
   const livesIn = residenceStateOf(command.details)
-  const engaged = {
-    contact_id: contactId,
-    account_id: accountId,
-    lead_id: leadId,
-    source_id: sourceId,
-    playbook_id: playbookId,
-    engagement_id: engagementId,
-    submitted_at: submittedAt,
-    ...(livesIn === undefined ? {} : { state: livesIn }),
-    ...(command.followUp === undefined ? {} : { follow_up: command.followUp }),
-    ...(command.awaitsConsent === true ? { awaits_consent: true as const } : {}),
-  }
+  const engaged = (
+    engagedAt: Instant,
+    filtered: boolean,
+    supersedes: ReadonlyArray<EngagementId> = [],
+  ): Extract<ContactEvent, { readonly type: 'ContactEngaged' }> => ({
+    type: 'ContactEngaged',
+    data: {
+      contact_id: contactId,
+      account_id: accountId,
+      lead_id: leadId,
+      source_id: sourceId,
+      playbook_id: playbookId,
+      engagement_id: engagementId,
+      submitted_at: submittedAt,
+      ...(livesIn === undefined ? {} : { state: livesIn }),
+      ...(command.followUp === undefined ? {} : { follow_up: command.followUp }),
+      ...(command.awaitsConsent === true ? { awaits_consent: true as const } : {}),
+      engaged_at: engagedAt,
+      filtered,
+      ...(supersedes.length === 0 ? {} : { supersedes }),
+    },
+  })
   if (state.kind === 'unknown') {
     const isOptedOut = command.optedOutBefore === true || state.optedOut === true
     const referral = { marketing_source_id: sourceId, marketing_source_title: sourceTitle, lead_id: leadId }
@@ -392,10 +403,7 @@ const engage = (
         data: { contact_id: contactId, account_id: accountId, details: command.details, referral },
       },
       ...(isOptedOut ? [optedOut(engagementId)] : []),
-      {
-        type: 'ContactEngaged',
-        data: { ...engaged, engaged_at: command.at, filtered: isOptedOut },
-      },
+      engaged(command.at, isOptedOut),
     ])
   }
   if (state.kind === 'erased') {
@@ -409,15 +417,7 @@ const engage = (
   const supersedes = superseded(state.unconverted)
   // The opt-out may have reached the contact that was erased only after this one began, or the sender before the account used it.
   const optsOut = command.optedOutBefore === true && !state.optedOut
-  const engagement: ContactEvent = {
-    type: 'ContactEngaged',
-    data: {
-      ...engaged,
-      engaged_at: strictlyAfter(state.lastEngagedAt, command.at),
-      filtered: state.optedOut || optsOut,
-      ...(supersedes.length === 0 ? {} : { supersedes }),
-    },
-  }
+  const engagement = engaged(strictlyAfter(state.lastEngagedAt, command.at), state.optedOut || optsOut, supersedes)
   const details = merged(state.details, state.byAge, command.details)
   const changes = isNewer({ leadId, submittedAt }, state.newest) && !sameDetails(details, state.details)
   const changed: ContactEvent = { type: 'ContactDetailsChanged', data: { lead_id: leadId, details } }

@@ -615,15 +615,24 @@ const start = (
   command: Extract<EngagementCommand, { readonly type: 'StartEngagement' }>,
 ): ReadonlyArray<EngagementEvent> => {
   const { attribution, submittedAt, state, engagedAt: at, filtered, followUp, awaitsConsent } = command
-  const lead = {
+  const { engagement_id, account_id, contact_id, lead_id, source_id, playbook_id } = attribution
+  const data = {
+    engagement_id,
+    account_id,
+    contact_id,
+    lead_id,
+    source_id,
+    playbook_id,
     submitted_at: submittedAt,
     ...(state === undefined ? {} : { state }),
     ...(followUp === undefined ? {} : { follow_up: followUp }),
     ...(awaitsConsent === true ? { awaits_consent: true as const } : {}),
   }
-  const started: EngagementEvent = { type: 'EngagementStarted', data: { ...attribution, ...lead } }
-  const fires = (trigger: Trigger, when: Instant) =>
-    recorded(attribution, { ...triggers[trigger], properties: {}, at: when }, null)
+  const started: EngagementEvent = { type: 'EngagementStarted', data }
+  const fires = (trigger: Trigger, when: Instant) => {
+    const { label, note } = triggers[trigger]
+    return recorded(attribution, { label, note, properties: {}, at: when }, null)
+  }
   const begun = [started, fires('playbook-started', at)]
   const refusal = filtered ? 'opted-out-before' : refusalOf(followUp)
   if (refusal === undefined) return begun
@@ -637,14 +646,26 @@ const refusalOf = (followUp: FollowUp | undefined): Trigger | undefined => {
 }
 
 const recorded = (
-  attribution: Attribution,
-  what: Pick<Activity, 'label' | 'note' | 'properties' | 'at'>,
+  { engagement_id, account_id, contact_id, lead_id, source_id, playbook_id }: Attribution,
+  { label, note, properties, at }: Pick<Activity, 'label' | 'note' | 'properties' | 'at'>,
   recordId: RecordId | null,
   report: { readonly report_id?: ActivityReportId; readonly remark?: number; readonly call_until?: Instant } = {},
 ): EngagementEvent => ({
   type: 'ActivityRecorded',
   data: {
-    activity: { ...attribution, type: typeOf(what.label), ...what },
+    activity: {
+      engagement_id,
+      account_id,
+      contact_id,
+      lead_id,
+      source_id,
+      playbook_id,
+      type: typeOf(label),
+      label,
+      note,
+      properties,
+      at,
+    },
     record_id: recordId,
     ...report,
   },

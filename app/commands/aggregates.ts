@@ -62,7 +62,7 @@ export const storedAggregates = (store: Store, snapshots: Snapshots): Aggregates
   },
   append: async (evolver, stream, { state, revision }, events) => {
     const appended = await store.append(stream, revision, events)
-    return E.isLeft(appended) ? appended : E.right({ ...appended.right, state: folded(evolver, state, events) })
+    return E.isLeft(appended) ? appended : E.right({ state: folded(evolver, state, events), ...appended.right })
   },
 })
 

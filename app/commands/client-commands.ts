@@ -62,7 +62,7 @@ export const clientCommands = ({
       const atOnce = await unitOfWork?.(decider, id, command, cause, assumed)
       if (atOnce !== undefined) {
         await awaitReadModels(atOnce.all)
-        return E.right({ ...atOnce, isPending: false })
+        return E.right({ isPending: false, ...atOnce })
       }
       const result = await commandHandler.execute(decider, id, command, cause, assumed)
       if (E.isLeft(result)) return result
@@ -71,7 +71,7 @@ export const clientCommands = ({
       const written = events.length > 0 ? E.right(events) : await store.readLast(streamOf(decider, id), justWritten)
       const reacted = E.isLeft(written) ? { events: [], isPending: true } : await reactor.react(written.right)
       await awaitReadModels(reacted.events)
-      return E.right({ ...result.right, isPending: reacted.isPending })
+      return E.right({ isPending: reacted.isPending, ...result.right })
     },
   }
 }

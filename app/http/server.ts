@@ -93,8 +93,9 @@ const observing =
     const { surface, route, correlationId } = progress
     const { status } = ctx
     observe({ surface, route, status, seconds: milliseconds / 1000 })
-    const line = { surface, route, status, milliseconds: Math.round(milliseconds * 10) / 10 }
-    logger.debug({ ...line, correlation_id: correlationId }, 'a request was answered')
+    const rounded = Math.round(milliseconds * 10) / 10
+    const line = { surface, route, status, milliseconds: rounded, correlation_id: correlationId }
+    logger.debug(line, 'a request was answered')
   }
 
 /** Whatever goes wrong, the answer is JSON of ours, and the log line holds no value of the request. */

@@ -60,7 +60,7 @@ export const takeTurn = async (ports: StepPorts, lease: Lease, id: EngagementId)
   const now = clock.now()
   const newer = await newerThan(ports, parties, id)
   const links = { site: await ports.siteUrl, code: linkCodeFrom(ports.ids.unguessable()) }
-  const known = { ...parties, engagement: state, lastMessage, settings, newer, links, now }
+  const known = { engagement: state, lastMessage, settings, newer, links, now, ...parties }
   const next = await decideOn(ports, id, parties.account, known)
   if (next.kind === 'check-consent') return checkConsent(ports, lease, attribution, next.check)
   if (next.kind === 'send' || next.kind === 'settle') {
@@ -74,7 +74,7 @@ export const takeTurn = async (ports: StepPorts, lease: Lease, id: EngagementId)
     // Its engagement has recorded that it is begun: unless the store was away since, nothing has changed.
     const isStillDecided = async (): Promise<boolean> =>
       time.now() - madeAt <= decisionHoldsFor || (await wouldSend(ports, known, state))
-    return sendStep(ports, parties, { ...sending, isStillDecided }, next, isNew ? last : undefined)
+    return sendStep(ports, parties, { isStillDecided, ...sending }, next, isNew ? last : undefined)
   }
   if (next.kind === 'postpone') return postponeStep(ports, lease, id, parties.account, next, now)
   if (next.kind === 'end-steps' && lastMessage?.kind === 'waiting')
@@ -154,11 +154,11 @@ const decideOn = async (
   { accountId, segmentsPerMonth }: OpenAccount,
   known: Known,
 ): Promise<NextStep> => {
-  if (segmentsPerMonth === null) return nextStepOf({ ...known, segmentsLeft: undefined })
+  if (segmentsPerMonth === null) return nextStepOf({ segmentsLeft: undefined, ...known })
   const month = monthOf(known.now)
   const count = async (): Promise<number> => orThrow(await usageIn(documents, accountId, month)).segments
   return reservations.decide({ id, accountId, month, segmentsPerMonth }, count, (left) => {
-    const result = nextStepOf({ ...known, segmentsLeft: left })
+    const result = nextStepOf({ segmentsLeft: left, ...known })
     return { result, segments: result.kind === 'send' ? segmentsOf(result.text).segments : 0 }
   })
 }

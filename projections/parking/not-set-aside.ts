@@ -35,7 +35,7 @@ export const findNotSetAside = async (
   const { documents } = ports
   const isFree = ({ key }: Entry): boolean => !setAside.has(key)
   while (setAside.size <= mostNamed) {
-    const shown = orThrow(await documents.find(collection, { ...query, except: [...setAside.keys()] }))
+    const shown = orThrow(await documents.find(collection, { except: [...setAside.keys()], ...query }))
     const free = shown.filter(isFree)
     // Where one was set aside while they were read, fewer than are wanted would mean that there are no more.
     if (free.length === shown.length || shown.length < query.limit) return free

@@ -124,4 +124,4 @@ const outcomeOf = (
   webhook_version: version,
 })
 
-const shown = ({ firstByte, ...times }: NonNullable<WebhookResponse['times']>) => ({ ...times, first_byte: firstByte })
+const shown = ({ firstByte, ...times }: NonNullable<WebhookResponse['times']>) => ({ first_byte: firstByte, ...times })

@@ -78,7 +78,7 @@ export const waiting = async <Document extends Due>(
   if (first.next_at > now) return [first]
   // What stands before it is set aside or under way, and is not read once more.
   const start = { from: first.next_at }
-  const [due, next] = await Promise.all([read({ ...start, upTo: now }, most), read({ from: later(now, 1) }, 1)])
+  const [due, next] = await Promise.all([read({ upTo: now, ...start }, most), read({ from: later(now, 1) }, 1)])
   return [...due, ...next]
 }
 

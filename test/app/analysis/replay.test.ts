@@ -140,7 +140,7 @@ test('an event that can not be read keeps nobody from what stands behind it', as
   const index = log.events.findIndex(({ type }) => type === 'LeadSubmitted')
   const spoilt = log.events[index]
   if (spoilt === undefined) return t.fail('there is no lead')
-  const unreadable = { ...spoilt, json: '{}', entry: undefined }
+  const unreadable = { ...spoilt, stored: '{}' }
   log.events[index] = unreadable
   const stream = log.streams.get(spoilt.stream)
   if (stream !== undefined) stream[0] = unreadable

@@ -210,14 +210,25 @@ const decoded = (logged: ReadonlyArray<Logged>): Either<StoreFailure, ReadonlyAr
 /** All that is in the log. */
 export const eventsIn = (log: MemoryLog): ReadonlyArray<Recorded<DomainEvent>> => log.events.map(recordedOf)
 
-const loggedAs = ({ data, ...event }: NewEvent, stream: string, revision: number, position: Position): Logged => ({
-  ...event,
-  category: categoryOf(stream),
-  stored: JSON.stringify(data),
-  stream,
-  revision,
-  position,
-})
+const loggedAs = (event: NewEvent, stream: string, revision: number, position: Position): Logged => {
+  const { type, data, id, time, correlationId, causationId, schemaVersion, actor } = event
+  const stored = JSON.stringify(data)
+  const category = categoryOf(stream)
+  return {
+    type,
+    id,
+    time,
+    correlationId,
+    causationId,
+    schemaVersion,
+    actor,
+    stream,
+    revision,
+    position,
+    category,
+    stored,
+  }
+}
 
 const entryOf = (logged: Logged): LogEntry => {
   if (typeof logged.stored === 'string') logged.stored = Object.freeze(decodedEntry(logged, logged.stored))
