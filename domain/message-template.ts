@@ -92,6 +92,7 @@ const enclosed = new RegExp(
 const withoutBlanks = (text: string): string =>
   text
     .replaceAll(enclosed, blank)
+    .replaceAll(new RegExp(`${blank}\\s+[&+]\\s+|\\s+[&+]\\s+${blank}`, 'g'), blank)
     .replaceAll(new RegExp(`${blank}['’]s(?!\\p{L})`, 'gu'), blank)
     // Where a sentence began with it, it begins with what follows.
     .replaceAll(

@@ -3,7 +3,7 @@ import { stepMessageIdOf } from './derived-id.js'
 import { heldUntil, takenOverUntil, type EngagementState } from './engagement.js'
 import type { AfterStep } from './follow-up.js'
 import type { MessageId } from './ids.js'
-import { later, nextMonthAfter, type Instant } from './instant.js'
+import { later, latest, nextMonthAfter, type Instant } from './instant.js'
 import type { MessageState } from './message.js'
 import { segmentsOf } from './message-segments.js'
 import { linksIn, messageOf } from './message-template.js'
@@ -74,7 +74,13 @@ export const nextStepOf = (situation: Situation): NextStep => {
   const { begun, attempts, messageId, nextAt } = engagement.followUp
   if (lastMessage?.kind === 'sending' && messageId !== undefined) return { kind: 'settle', step: begun - 1, messageId }
   if (endsEngagement(lastMessage)) return nothing
-  const endSteps = { kind: 'end-steps', givesUpAt: later(now, settings.give_up_after_minutes * 60_000) } as const
+  const after = lastMessage !== undefined && 'after' in lastMessage ? lastMessage.after : undefined
+  // Where nothing was sent, and nothing heard, the silence begins now.
+  const givesUpAt = latest(after?.gives_up_at, engagement.givesUpAt)
+  const endSteps = {
+    kind: 'end-steps',
+    givesUpAt: givesUpAt ?? later(now, settings.give_up_after_minutes * 60_000),
+  } as const
   // Whoever withdrew it, for a newer lead, was about to end the steps.
   if (isWithdrawn(lastMessage) && nextAt !== null) return endSteps
   if (isAfter(takenOverUntil(engagement), now)) return nothing
@@ -84,7 +90,6 @@ export const nextStepOf = (situation: Situation): NextStep => {
   if (contact.optedOut) return { kind: 'filter', trigger: 'opted-out-before' }
 
   const isAgain = messageId !== undefined && (lastMessage?.kind === 'waiting' || lastMessage?.kind === 'unknown')
-  const after = lastMessage !== undefined && 'after' in lastMessage ? lastMessage.after : undefined
   const due = nextAt === undefined ? (isAgain ? dueAgain(lastMessage, now) : (after?.next_step_at ?? null)) : nextAt
   const step = isAgain ? begun - 1 : begun
   const template = settings.steps[step]?.message

@@ -71,8 +71,8 @@ export const previewOf = (previewed: Previewed): PlaybookPreview => {
     return { text, at: held.at ?? null, held_by: held.by ?? (verifies ? awaitedConsent : null), ...cost }
   })
   const unwatched = settings.quiet_hours === null ? [noQuietHours] : []
-  const name = messageOf('{{account}}', { account: account.title }, () => '')
-  return { messages, warnings: [...warningsFor(messages, name), ...unwatched] }
+  const warnings = [...warningsFor(settings, account.title), ...blankAmong(messages), ...unwatched]
+  return { messages, warnings }
 }
 
 const noQuietHours =
@@ -142,24 +142,32 @@ const isUsedUp = (
   return (month === limit.month ? limit.used : 0) + before + segments > limit.perMonth
 }
 
-/** Words by which people learn how to end it. */
-const stopHint = /\b(?:stop|unsubscribe|opt[ -]?out)\b/i
+/** Words by which people learn how to end it: one that opts out in capitals, or after what they are to do with it. */
+const stopHints: ReadonlyArray<RegExp> = [
+  /\b(?:STOP|STOPALL|UNSUBSCRIBE|CANCEL|END|QUIT|REVOKE|OPTOUT|ALTO|BASTA|CANCELAR|PARE|PARAR)\b/,
+  /\b(?:unsubscribe|opt[ -]?out)\b/i,
+  /\b(?:reply|text|txt|send|write|answer|type|respond[ae]?|escrib[ae]|env[ií][ae])\b[^\p{L}\n]*(?:with |con )?[^\p{L}\n]*(?:stop|cancel|end|quit|alto|basta|parar?)\b/iu,
+]
 
-/** `name`: as the account is called in messages, where long titles are cut. */
-const warningsFor = (messages: ReadonlyArray<PreviewedMessage>, name: string): ReadonlyArray<string> => {
-  const [first] = messages
-  const empty = messages.flatMap(({ text }, index) =>
-    text === '' ? [`Message ${index + 1} is blank for this lead, and would not be sent.`] : [],
-  )
+/** Of the first message. What a lead is called, or writes, names no sender. */
+const warningsFor = ({ steps }: PlaybookSettings, title: string): ReadonlyArray<string> => {
+  const [first] = steps
   if (first === undefined) return []
-  const namesSender = first.text.toLowerCase().includes(name.toLowerCase())
+  const text = messageOf(first.message, { account: title }, () => '')
+  const name = messageOf('{{account}}', { account: title }, () => '')
+  const escaped = name.replaceAll(/[.*+?^${}()|[\]\\/]/g, '\\$&')
+  const namesSender = new RegExp(`(?<![\\p{L}\\p{N}])${escaped}(?![\\p{L}\\p{N}])`, 'iu').test(text)
   return [
     ...(namesSender
       ? []
       : ['The first message does not say who writes: {{account}} stands for the title of the account.']),
-    ...(stopHint.test(first.text)
+    ...(stopHints.some((hint) => hint.test(text))
       ? []
       : ['The first message does not say how to stop, such as "Reply STOP to opt out".']),
-    ...empty,
   ]
 }
+
+const blankAmong = (messages: ReadonlyArray<PreviewedMessage>): ReadonlyArray<string> =>
+  messages.flatMap(({ text }, index) =>
+    text === '' ? [`Message ${index + 1} is blank for this lead, and would not be sent.`] : [],
+  )

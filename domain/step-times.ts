@@ -5,7 +5,7 @@ import type { FieldValues } from './message-template.js'
 import { phoneFromText } from './phone.js'
 import type { PlaybookSettings } from './playbook.js'
 import { sendingHoursOf, sendingTime, type SendingHours } from './quiet-hours.js'
-import { residenceStateFromText } from './residence-state.js'
+import { residenceStateNamed } from './residence-state.js'
 import { whereaboutsOf } from './whereabouts.js'
 
 const minute = 60_000
@@ -24,7 +24,7 @@ export const hoursFor = (
   settings: PlaybookSettings,
   { current_residence_zip: zip, current_residence_state: state = '', phone = '' }: FieldValues,
 ): SendingHours =>
-  sendingHoursOf(settings, whereaboutsOf({ zip, state: residenceStateFromText(state), phone: phoneFromText(phone) }))
+  sendingHoursOf(settings, whereaboutsOf({ zip, state: residenceStateNamed(state), phone: phoneFromText(phone) }))
 
 /** Undefined where the playbook sends nothing. `key`, such as the id of the engagement, decides where in a morning. */
 export const followUpOf = (

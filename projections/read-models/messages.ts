@@ -101,7 +101,7 @@ export const messages: Projection<MessageDocument> = {
         const { created_at, order } = document ?? { created_at: event.time, order: orderOf(event.time) }
         const sending = { direction: 'outbound', state: 'sending', attempts: 1, reason: null } as const
         const from = sender === undefined ? {} : { sender }
-        return { text, step, segments, created_at, order, ...ids, ...sending, ...asked, ...linked, ...from }
+        return { ...ids, ...sending, ...asked, ...linked, ...from, text, step, segments, created_at, order }
       }
       case 'MessageReceived': {
         const { account_id, message_id: id, contact_id, engagement_id, text } = event.data

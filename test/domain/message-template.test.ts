@@ -48,6 +48,7 @@ for (const [template, text] of [
   ['We call you [{{first_name}} {{last_name}}] *{{first_name}}* soon', 'We call you soon'],
   ['Hello {{first_name}}{{last_name}} there', 'Hello there'],
   ['{{first_name}} https://www.example.com', 'https://www.example.com'],
+  ['Hi {{first_name}} & {{last_name}}, thanks', 'Hi, thanks'],
 ] as const) {
   test(`a blank value reads well in: ${template.replaceAll('\n', ' / ')}`, (t) => {
     t.is(messageOf(template, {}), text)
@@ -58,6 +59,8 @@ for (const [template, text] of [
 test('of two values of which one is blank the other reads well', (t) => {
   const [first, last] = [{ first_name: 'Ada' }, { last_name: 'Lovelace' }]
   t.is(messageOf('Dear {{first_name}} {{last_name}}, hi', first), 'Dear Ada, hi')
+  t.is(messageOf('Dear {{first_name}} & {{last_name}}, hi', first), 'Dear Ada, hi')
+  t.is(messageOf('Dear {{first_name}} & {{last_name}}, hi', last), 'Dear Lovelace, hi')
   t.is(messageOf('Dear {{first_name}} {{last_name}}, hi', last), 'Dear Lovelace, hi')
   t.is(messageOf('Dear {{first_name}}{{last_name}}, hi', last), 'Dear Lovelace, hi')
   t.is(messageOf('Hi {{first_name}}, {{account}} again.', { account: 'Acme' }), 'Hi, Acme again.')

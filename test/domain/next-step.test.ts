@@ -167,6 +167,15 @@ test('of a contact with a newer lead the older one is followed up no more', (t) 
   t.deepEqual(next(at(minute), { newer: 'writes' }), { kind: 'end-steps', givesUpAt })
 })
 
+test('a contact whose steps end for a newer lead is given up after its last step, or its last reply where that is later', (t) => {
+  const known = { engaged: [begun], message: [sending, sent], newer: 'writes' } as const
+  t.deepEqual(next(at(60 * minute), known), { kind: 'end-steps', givesUpAt: after.gives_up_at })
+  const gives_up_at = at(700 * minute)
+  const data = { engagement_id: engagementId(), message_id: messageId(9), paused_until: at(50 * minute), gives_up_at }
+  const engaged: ReadonlyArray<EngagementEvent> = [begun, { type: 'ContactReplied', data }]
+  t.deepEqual(next(at(60 * minute), { ...known, engaged }), { kind: 'end-steps', givesUpAt: gives_up_at })
+})
+
 test('of a contact whose newer lead awaits its consent the older one waits, since that may be refused', (t) => {
   t.like(next(at(minute), { newer: 'awaits-consent' }), { kind: 'postpone', step: 0, until: at(61 * minute) })
 })

@@ -108,6 +108,50 @@ test('a first message that names no sender, or no way to stop, is warned of; lat
   t.deepEqual(preview([]).warnings, [])
 })
 
+const warningsOf = (message: string, title: string, first_name = 'Ada') =>
+  preview([[message, 0]], first_name, submittedAt, defaultSettings.quiet_hours, undefined, 'CA', { title }).warnings
+
+test('neither a part of a word nor the name of the lead says who writes', (t) => {
+  for (const [title, message] of [
+    ['Go', 'Good morning! Reply STOP to opt out.'],
+    ['Ada', 'Hi {{first_name}}, do you have time? Reply STOP.'],
+  ] as const) {
+    const warnings = warningsOf(message, title)
+    t.is(warnings.length, 1, message)
+    t.regex(warnings[0] ?? '', /who writes/)
+  }
+  t.deepEqual(warningsOf('It is Go! Reply STOP.', 'Go!'), [])
+})
+
+test('a way to stop is what a contact may answer, not any word', (t) => {
+  for (const message of ['stop by our office today!', 'our non-stop service', 'at the end of the day']) {
+    const warnings = warningsOf(`{{account}}: ${message}`, 'Acme')
+    t.is(warnings.length, 1, message)
+    t.regex(warnings[0] ?? '', /how to stop/)
+  }
+  for (const message of [
+    ...[
+      'Reply STOP to end.',
+      'Reply QUIT to leave.',
+      'END or CANCEL ends it.',
+      'text "stop" to end',
+      'Reply with stop.',
+    ],
+    ...['To opt out, say so.', 'Unsubscribe at any time', 'Responda ALTO', 'envíe alto para terminar'],
+  ])
+    t.deepEqual(warningsOf(`{{account}}: ${message}`, 'Acme'), [], message)
+})
+
+test('a state that is written out has its hours, too', (t) => {
+  const first = (state: string) => {
+    const steps = [['{{account}}: reply STOP', 0]] as const
+    const morning = instantOf(Date.UTC(2026, 2, 2, 16, 30))
+    return preview(steps, 'Ada', morning, defaultSettings.quiet_hours, undefined, state).messages[0]?.at
+  }
+  t.is(first('Hawaii'), first('HI'))
+  t.not(first('Hawaii'), first('an island'))
+})
+
 test('a long title is cut in messages, and they still say who writes', (t) => {
   const title = 'Acme  Insurance of the Greater Metropolitan Area and all of its Counties, Incorporated'
   const step = ['{{account}}: reply STOP to end', 0] as const

@@ -124,4 +124,10 @@ const outcomeOf = (
   webhook_version: version,
 })
 
-const shown = ({ firstByte, ...times }: NonNullable<WebhookResponse['times']>) => ({ first_byte: firstByte, ...times })
+const shown = ({ dns, connect, tls, total, firstByte }: NonNullable<WebhookResponse['times']>) => ({
+  dns,
+  connect,
+  tls,
+  total,
+  first_byte: firstByte,
+})
