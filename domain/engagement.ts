@@ -645,6 +645,7 @@ const refusalOf = (followUp: FollowUp | undefined): Trigger | undefined => {
   return followUp?.first_step_at === null ? 'no-hour' : undefined
 }
 
+/** Its activity is written out field by field, as `recordedAs` is: one is made for every lead, and most of what happens. */
 const recorded = (
   { engagement_id, account_id, contact_id, lead_id, source_id, playbook_id }: Attribution,
   { label, note, properties, at }: Pick<Activity, 'label' | 'note' | 'properties' | 'at'>,

@@ -35,6 +35,7 @@ export const findNotSetAside = async (
   const { documents } = ports
   const isFree = ({ key }: Entry): boolean => !setAside.has(key)
   while (setAside.size <= mostNamed) {
+    // The new field stands first, as `recordedAs` explains: this runs several times for each look at what is due.
     const shown = orThrow(await documents.find(collection, { except: [...setAside.keys()], ...query }))
     const free = shown.filter(isFree)
     // Where one was set aside while they were read, fewer than are wanted would mean that there are no more.
