@@ -20,7 +20,8 @@ type ExceptionsInARow = {
 }
 
 export const exceptionsInARow = (): ExceptionsInARow => {
-  const counts = new LRUCache<string, number>({ max: mostStreams })
+  // Not `max`, at which room for as many would be made at once.
+  const counts = new LRUCache<string, number>({ maxSize: mostStreams, sizeCalculation: () => 1 })
   return {
     finalFailure: (stream, error) => {
       if (error instanceof FailedForGood) return error

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import assert from 'node:assert/strict'
 import type { Change, Stored } from '../../projections/ports.js'
+import { codePoint } from '../kit/domain/code-point.js'
 import { holdsAsync } from '../kit/domain/property.js'
 import { rightOf } from '../kit/right-of.js'
 import type { Behaviour } from './behaviour.js'
@@ -31,7 +32,7 @@ export const documentChanges = (behaviour: Behaviour<OpenDocuments>): void => {
     let position = 0n
     await holdsAsync(
       t,
-      fc.asyncProperty(fc.jsonValue({ noUnicodeString: false }), async (value) => {
+      fc.asyncProperty(fc.jsonValue({ stringUnit: codePoint }), async (value) => {
         position += 1n
         await apply(documents, collection, [put('k', position, { value })], position)
         const read = rightOf(await documents.get(collection, ['k'])).get('k')?.document

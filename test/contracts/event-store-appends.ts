@@ -6,6 +6,7 @@ import { beginning, type Revision } from '../../domain/event.js'
 import type { NewEvent } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
 import { UndecodableEvent } from '../../domain/store-failed.js'
+import { codePoint } from '../kit/domain/code-point.js'
 import { holdsAsync } from '../kit/domain/property.js'
 import { rightOf } from '../kit/right-of.js'
 import { at, attribution, uuid } from '../kit/domain/samples.js'
@@ -149,10 +150,10 @@ export const eventStoreAppends = (behaviour: Behaviour<OpenStore>): void => {
   })
 
   behaviour('whatever JSON is stored comes back as the same JSON', async (t, { store }) => {
-    const json = fc.jsonValue({ noUnicodeString: false })
+    const json = fc.jsonValue({ stringUnit: codePoint })
     await holdsAsync(
       t,
-      fc.asyncProperty(fc.dictionary(fc.string({ unit: 'binary' }), json), async (properties) => {
+      fc.asyncProperty(fc.dictionary(fc.string({ unit: codePoint }), json), async (properties) => {
         const stream = freshStream('engagement')
         await append(store, stream, 'no-stream', [newEvent(recorded(properties))])
         const [read] = rightOf(await store.read(stream)).events

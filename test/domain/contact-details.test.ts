@@ -2,6 +2,7 @@ import test from 'ava'
 import fc from 'fast-check'
 import assert from 'node:assert/strict'
 import { bytesOf, fieldsByAge, maximalDetails, merged } from '../../domain/contact-details.js'
+import { codePoint } from '../kit/domain/code-point.js'
 import { holds } from '../kit/domain/property.js'
 import { details } from '../kit/domain/samples.js'
 
@@ -53,10 +54,10 @@ test('a contact keeps 64 kB, counted as UTF-8: those of the oldest leads go firs
 test('whatever leads come, a contact stays within its bounds and has all of the newest lead', (t) => {
   // Long values are a few characters again and again: as long as those of vendors, and made a hundred times faster.
   const value = fc
-    .tuple(fc.string({ unit: 'binary', maxLength: 10 }), fc.nat(200))
+    .tuple(fc.string({ unit: codePoint, maxLength: 10 }), fc.nat(200))
     .map(([text, times]) => text.repeat(times))
   const fields = fc
-    .dictionary(fc.string({ unit: 'binary', maxLength: 20 }), value, { maxKeys: 40, size: 'max' })
+    .dictionary(fc.string({ unit: codePoint, maxLength: 20 }), value, { maxKeys: 40, size: 'max' })
     .filter((sent) => bytesOf(sent) < maximalDetails.bytes - 100)
   holds(
     t,

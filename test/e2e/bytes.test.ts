@@ -5,6 +5,7 @@ import { request as openRequest } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import { bearer, having, send, sendRaw, type Answer, type Sent } from '../kit/network/http.js'
+import { codePoint } from '../kit/domain/code-point.js'
 import { holdsAsync } from '../kit/domain/property.js'
 import { idsOf, openAccount, type Account } from '../kit/service/account.js'
 import { formLead, lead, newPhone } from '../kit/service/leads.js'
@@ -72,7 +73,7 @@ test('a JSON lead with any byte changed is accepted or refused', async (t) => {
 
 test('any JSON value under any name is accepted or refused, and what is accepted can be read', async (t) => {
   const account = await openAccount(site)
-  const name = fc.oneof(fc.string({ unit: 'binary', maxLength: 30 }), fc.constantFrom(...Object.keys(lead())))
+  const name = fc.oneof(fc.string({ unit: codePoint, maxLength: 30 }), fc.constantFrom(...Object.keys(lead())))
   const property = fc.asyncProperty(fc.dictionary(name, fc.jsonValue(), { maxKeys: 12 }), async (extra) => {
     const answer = await account.submit({ ...lead(), ...extra })
     assertSound(answer)
@@ -502,7 +503,7 @@ test('any path and query of any of the surfaces is answered with less than 500',
     (path) => inAccount + path,
   )
   const segment = fc.oneof(
-    fc.string({ unit: 'binary', maxLength: 20 }).map((text) => encoded(text)),
+    fc.string({ unit: codePoint, maxLength: 20 }).map((text) => encoded(text)),
     fc.constantFrom(
       '%',
       '%zz',
@@ -536,7 +537,7 @@ test('any path and query of any of the surfaces is answered with less than 500',
 test('any text as a phone number is found, not found or no number', async (t) => {
   const account = await openAccount(site)
   const text = fc.oneof(
-    fc.string({ unit: 'binary', maxLength: 60 }),
+    fc.string({ unit: codePoint, maxLength: 60 }),
     fc.string({
       unit: fc.constantFrom('+', '-', '(', ')', ' ', '.', '0', '1', '4', '5', '9', ';ext=', 'tel:', 'x', '#', '*'),
       maxLength: 300,

@@ -31,7 +31,7 @@ export const newDeliveries = (isNew: (webhookId: WebhookId, position: Position) 
     sizeCalculation: approximateBytes,
   })
   /** Deliveries that the read model showed before their event arrived: that event is out of date by then, so it is not cached. */
-  const readIds = new LRUCache<DeliveryId, true>({ max: capacityOfReadIds })
+  const readIds = new LRUCache<DeliveryId, true>({ maxSize: capacityOfReadIds, sizeCalculation: () => 1 })
 
   return {
     learn: (event) => {
