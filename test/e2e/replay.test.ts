@@ -318,6 +318,25 @@ test('a wrong use ends with 2, a folder without a log with 1, and both say why',
   t.is(ended.stderr, `leadloop can't replay. DATA_DIR: there is no ${join(nowhere, 'leadloop.db')}.\n`)
 })
 
+test('a file that can not be written ends a replay with 1 and a sentence, whatever is selected', async (t) => {
+  const file = join(temporaryDirectory(t), 'nowhere', 'events.jsonl')
+  for (const selected of [[], ['--type', 'ConversionDefined'], ['--follow']]) {
+    const ended = await replay('--out', file, ...selected)
+    t.is(ended.code, 1, selected.join(' '))
+    t.regex(ended.stderr, /^leadloop can't replay\. --out: ENOENT/, selected.join(' '))
+  }
+})
+
+test('an option of the event store that would lose events is refused by a replay with the sentence of a start', async (t) => {
+  const settings = { EVENTSTORE_URL: 'esdb://ada:pass-word@127.0.0.1:9?tls=false&nodePreference=follower' }
+  const ended = await runProgram(program, ['replay'], settings)
+  t.is(ended.code, 1)
+  t.is(
+    ended.stderr,
+    "leadloop can't replay. EVENTSTORE_URL: the option nodePreference must be leader, or be left out.\n",
+  )
+})
+
 test('over HTTP a wrong parameter is named, and only the operator is answered', async (t) => {
   for (const [name, value] of [
     ['after', '-1'],

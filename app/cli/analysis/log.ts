@@ -5,6 +5,7 @@ import type { LogReader } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
 import { orThrow, UndecodableEvent } from '../../../domain/store-failed.js'
 import type { Config } from '../../composition/config.js'
+import { logServer } from '../../composition/stores.js'
 import { lateProgressBar } from '../progress.js'
 import { toldReason } from '../run.js'
 
@@ -14,18 +15,11 @@ type OpenLog = { readonly log: LogReader; readonly close: () => Promise<void> }
 export const openLog = async ({ dataDir, eventStoreUrl }: Config): Promise<Either<string, OpenLog>> => {
   if (eventStoreUrl === undefined) {
     const opened = openLogReader(dataDir, monotonicTime)
-    if (E.isLeft(opened)) return E.left(`DATA_DIR: ${opened.left.reason}.`)
-    const { log, close } = opened.right
-    return E.right({ log, close })
+    return E.isLeft(opened) ? E.left(`DATA_DIR: ${opened.left.reason}.`) : opened
   }
-  // Loading the driver takes longer than most commands.
-  const { connect } = await import('../../../adapters/eventstoredb/connection.js')
-  const { eventStoreDb } = await import('../../../adapters/eventstoredb/event-store.js')
-  const client = connect(eventStoreUrl)
-  if (E.isLeft(client)) {
-    return E.left('EVENTSTORE_URL: this is no connection string, or has an option that is not known.')
-  }
-  const store = eventStoreDb(client.right)
+  const server = await logServer(eventStoreUrl)
+  if (E.isLeft(server)) return server
+  const { store } = server.right
   return E.right({ log: store, close: store.close })
 }
 

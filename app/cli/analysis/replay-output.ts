@@ -17,10 +17,17 @@ type ReplayOutput = {
   readonly discard: () => Promise<void>
 }
 
-/** On standard output where no `file` is named; Parquet needs one. `isGrowing`: others read the file while it is written. */
-export const replayOutput = (format: ReplayFormat, file: string | undefined, isGrowing: boolean): ReplayOutput => {
+/**
+ * On standard output where no `file` is named; Parquet needs one. `isGrowing`: others read the file while it is written.
+ * @throws Error of the file system, where the file can't be written
+ */
+export const replayOutput = async (
+  format: ReplayFormat,
+  file: string | undefined,
+  isGrowing: boolean,
+): Promise<ReplayOutput> => {
   if (format === 'parquet') return parquetIn(file ?? 'replay.parquet')
-  const lines = file === undefined ? standardOutput() : isGrowing ? growingFile(file) : fileOutput(file)
+  const lines = file === undefined ? standardOutput() : await (isGrowing ? growingFile(file) : fileOutput(file))
   return format === 'csv' ? csvTo(lines) : jsonLinesTo(lines)
 }
 
@@ -39,8 +46,10 @@ const standardOutput = (): TextOutput => ({
 })
 
 /** The file has its name from the beginning, and keeps what was written whatever comes. */
-const growingFile = (file: string): TextOutput => {
+const growingFile = async (file: string): Promise<TextOutput> => {
   const stream = createWriteStream(file)
+  // It opens by itself: where its folder is not there it fails, while nobody listens unless somebody waits here.
+  await once(stream, 'open')
   const end = async (): Promise<void> => {
     stream.end()
     await finished(stream)
@@ -49,9 +58,9 @@ const growingFile = (file: string): TextOutput => {
 }
 
 /** The file has its name once it is whole. */
-const fileOutput = (file: string): TextOutput => {
+const fileOutput = async (file: string): Promise<TextOutput> => {
   const part = `${file}.part`
-  const { write, end } = growingFile(part)
+  const { write, end } = await growingFile(part)
   return {
     write,
     end: async () => {
@@ -90,9 +99,9 @@ const types: { readonly [field in keyof ReplayedEvent]?: string } = {
 }
 
 /** The lines are on the disk before they are turned into columns, so that memory does not grow with them. */
-const parquetIn = (file: string): ReplayOutput => {
+const parquetIn = async (file: string): Promise<ReplayOutput> => {
   const lines = `${file}.jsonl`
-  const { write, end, discard } = jsonLinesTo(fileOutput(lines))
+  const { write, end, discard } = jsonLinesTo(await fileOutput(lines))
   return {
     write,
     end: async () => {

@@ -1,7 +1,8 @@
-import { E, type Either } from '../../../domain/prelude.js'
+import { E, TE, type Either } from '../../../domain/prelude.js'
 import { UndecodableEvent } from '../../../domain/store-failed.js'
 import { replay, type ReplayRequest } from '../../analysis/replay.js'
 import type { Config } from '../../composition/config.js'
+import { toldReason } from '../run.js'
 import { readingLog } from './log.js'
 import { replayOutput, type ReplayFormat } from './replay-output.js'
 
@@ -16,7 +17,9 @@ export const replayTo = (
   readingLog(
     config,
     async (log, { signal, onPosition }) => {
-      const output = replayOutput(format, file, request.isFollowing)
+      const opened = await openOutput(format, file, request.isFollowing)
+      if (E.isLeft(opened)) return opened
+      const output = opened.right
       try {
         for await (const { events, position } of replay(log, request, signal)) {
           await output.write(events)
@@ -38,3 +41,10 @@ export const replayTo = (
       undecodable: (position) => ` --after ${position} goes on after it.`,
     },
   )
+
+/** Left: one sentence. */
+const openOutput = (...asked: Parameters<typeof replayOutput>) =>
+  TE.tryCatch(
+    () => replayOutput(...asked),
+    (error) => `--out: ${toldReason(error)}.`,
+  )()
