@@ -1,19 +1,21 @@
 import type { StoreFailure } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
-import { connect } from './connection.js'
+import { connect } from './client/connection.js'
 import { eventStoreDb } from './event-store.js'
 
 /** The hosts of a cluster, or the name that leads to them, between the credentials and the options. */
 const cluster = /^esdb(?<discover>\+discover)?:\/\/(?<credentials>[^:]+:[^@]+@)?(?<hosts>[^/?]+)(?<rest>.*)$/s
 
 /**
- * What a node that the URL of a cluster names refuses for good, such as a password, or its certificate, which is not trusted:
- * where no node tells the driver of the cluster, it says only that. Each is asked once, on its own. Undefined where none
- * refuses, and where the URL names a single node.
+ * What half of the nodes that the URL of a cluster names refuse for good, such as a password, or show, as a certificate that is
+ * not trusted: where no node tells the driver of the cluster, it says only that. Each is asked once, on its own. A node alone may
+ * refuse what the cluster takes, as one does that is filled anew and knows no user yet. Undefined where the URL names a single node.
  */
 export const refusalOfCluster = async (url: string): Promise<StoreFailure | undefined> => {
-  const failures = await Promise.all(nodesOf(url).map(failureOf))
-  return failures.find((failure) => failure?.kind === 'unavailable' && failure.needsOperator === true)
+  const nodes = nodesOf(url)
+  const failures = await Promise.all(nodes.map(failureOf))
+  const refusals = failures.filter((failure) => failure?.kind === 'unavailable' && failure.needsOperator === true)
+  return refusals.length >= nodes.length / 2 ? refusals[0] : undefined
 }
 
 const nodesOf = (url: string): ReadonlyArray<string> => {

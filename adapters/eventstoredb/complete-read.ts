@@ -1,6 +1,6 @@
 import type { EventStoreDBClient, StreamingRead } from '@eventstore/db-client'
-import { ReadInterrupted } from './error-classification.js'
-import type { ReconnectingClient } from './reconnecting-client.js'
+import { ReadInterrupted } from './client/error-classification.js'
+import type { ReconnectingClient } from './client/reconnecting-client.js'
 import type { Cancellation } from './retry.js'
 
 /**

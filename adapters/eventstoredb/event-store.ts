@@ -19,12 +19,13 @@ import { backoffAfter } from '../../projections/subscriptions/backoff.js'
 import { liveSubscription } from '../in-process/live-subscription.js'
 import { readByPages, readLastByPages } from '../in-process/stream-pages.js'
 import { monotonicTime } from '../node/monotonic-time.js'
-import { appendsOfThisProcess } from './appends-in-flight.js'
+import { appendsOfThisProcess } from './client/appends-in-flight.js'
 import { completeRead } from './complete-read.js'
-import { ofLeader, type Connection } from './connection.js'
+import { ofLeader, type Connection } from './client/connection.js'
+import { refuseTooOld } from './client/server-version.js'
 import { decodeEvent, encodeEvent, isEncodable, positionFrom } from './event-codec.js'
 import { logReader } from './log/log-reader.js'
-import type { ReconnectingClient } from './reconnecting-client.js'
+import type { ReconnectingClient } from './client/reconnecting-client.js'
 import { savedCheckpoints } from './saved-checkpoints.js'
 import { retryingWith, standardRetryPolicy, withoutConflict, type Retry, type RetryPolicy } from './retry.js'
 import { sharedTail } from './log/shared-tail.js'
@@ -47,7 +48,6 @@ export const eventStoreDb = (
   const retry = retryingWith(policy, time, stopping.signal)
   const reader = logReader(connection.reads, policy, time)
   const { read, readLast, head, newestTime } = readsOf(connection, retry, stopping.signal)
-
   const { truncate, after: truncatedAfter } = truncations(connection, retry, stopping.signal)
 
   /** Asked for ever; undefined when the signal aborts. */
@@ -62,8 +62,7 @@ export const eventStoreDb = (
     }
     return undefined
   }
-  const headWithRetry = (signal: AbortSignal): Promise<Position | undefined> => withRetry(head, signal)
-  const shared = sharedTail(reader, headWithRetry, stopping.signal)
+  const shared = sharedTail(reader, (signal) => withRetry(head, signal), stopping.signal)
 
   async function* history(
     after: Position,
@@ -72,7 +71,8 @@ export const eventStoreDb = (
   ): AsyncGenerator<EventBatch> {
     const either = AbortSignal.any([signal, stopping.signal])
     const part = { after, categories, signal: either, retryFor: policy.retryFor }
-    yield* leftIn(reader.readUpTo(orThrow(await head()), part), orThrow(await truncatedAfter(after)))
+    const end = orThrow(await head())
+    yield* leftIn(reader.readUpTo(end, part), orThrow(await truncatedAfter(after, categories, either)))
   }
 
   async function* subscribe(
@@ -84,9 +84,9 @@ export const eventStoreDb = (
     const tail = await shared.open(either)
     if (tail === undefined) return
     const retriedHistory = async function* (from: Position): AsyncGenerator<EventBatch> {
-      const end = await headWithRetry(either)
+      const end = await withRetry(head, either)
       const part = { after: from, categories, signal: either, retryFor: Infinity }
-      const isTruncated = await withRetry(() => truncatedAfter(from), either)
+      const isTruncated = await withRetry(() => truncatedAfter(from, categories, either), either)
       if (end !== undefined && isTruncated !== undefined) yield* leftIn(reader.readUpTo(end, part), isTruncated)
     }
     yield* liveSubscription(tail, retriedHistory, after, categories, either)
@@ -148,7 +148,7 @@ const readsOf = (
   retry: Retry,
   stopping: AbortSignal,
 ): Pick<EventStore, 'read' | 'readLast' | 'head' | 'newestTime'> => {
-  const newest = async <A>(maxCount: number, of: (events: ReadonlyArray<AllStreamResolvedEvent>) => A) => {
+  const newest = async <A>(maxCount: number, of: (events: ReadonlyArray<AllStreamResolvedEvent>) => A | Promise<A>) => {
     const last = { direction: BACKWARDS, fromPosition: END, maxCount, ...ofLeader } as const
     const answer = await retry(reads, async (cancellation) =>
       of(await completeRead(reads, (client) => client.readAll(last), cancellation, stopping)),
@@ -157,7 +157,12 @@ const readsOf = (
   }
   return {
     ...streamReads(reads, retry, stopping),
-    head: () => newest(1, ([last]) => positionFrom(last?.event?.position)),
+    // Whatever follows the log asks for its head first. On a server that is too old it would never come to the end of the history.
+    head: () =>
+      newest(1, async ([last]) => {
+        await refuseTooOld(reads.current())
+        return positionFrom(last?.event?.position)
+      }),
     newestTime: () => newest(100, (events) => events.map(timeIn).find((time) => time !== undefined)),
   }
 }

@@ -1,8 +1,8 @@
 import type { Conflict, StoreFailure, Time } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { backoffAfter } from '../../projections/subscriptions/backoff.js'
-import { classify, timedOut, type ErrorClass } from './error-classification.js'
-import type { ReconnectingClient } from './reconnecting-client.js'
+import { classify, timedOut, type ErrorClass } from './client/error-classification.js'
+import type { ReconnectingClient } from './client/reconnecting-client.js'
 
 /** All in milliseconds. */
 export type RetryPolicy = {

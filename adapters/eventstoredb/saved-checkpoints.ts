@@ -2,9 +2,9 @@ import { BACKWARDS, END, jsonEvent, NO_STREAM, type AppendResult, type ResolvedE
 import { beginning, isPosition, type Position } from '../../domain/event.js'
 import type { Conflict, EventStore, StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
-import { appendsOfThisProcess } from './appends-in-flight.js'
+import { appendsOfThisProcess } from './client/appends-in-flight.js'
 import { completeRead } from './complete-read.js'
-import { ofLeader, type Connection } from './connection.js'
+import { ofLeader, type Connection } from './client/connection.js'
 import { checkpointCategory } from './event-codec.js'
 import { withoutConflict, type Retry } from './retry.js'
 

@@ -1,22 +1,29 @@
 import { ANY, BACKWARDS, END, jsonEvent, START, type AppendResult, type ResolvedEvent } from '@eventstore/db-client'
 import type { Position, Recorded } from '../../domain/event.js'
+import { categoryOf, type Category } from '../../domain/events.js'
 import type { StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import type { Truncation } from '../in-process/log-tail.js'
-import { appendsOfThisProcess } from './appends-in-flight.js'
+import { appendsOfThisProcess } from './client/appends-in-flight.js'
 import { completeRead } from './complete-read.js'
-import { ofLeader, type Connection } from './connection.js'
+import { ofLeader, type Connection } from './client/connection.js'
 import { positionFrom } from './event-codec.js'
 import { withoutConflict, type Retry } from './retry.js'
 
-/** Holds an event for each truncation. None is an event of Leadloop's (`decodeEvent`), so nobody who follows the log is given it. */
-const stream = 'truncation-log'
+/** Held an event for each truncation, whatever its category, of older versions. */
+const olderLog = 'truncation-log'
 
-/** Until a scavenge the server gives truncated events to whoever reads the whole log: so many truncations are known, and no more. */
+/**
+ * Holds an event for each truncation of a stream of the category, so that whoever reads accounts need not know of all erased deliveries. None
+ * is an event of Leadloop's (`decodeEvent`), so nobody who follows the log is given it.
+ */
+const logOf = (category: string): string => `${olderLog}-${category}`
+
+/** Until a scavenge the server gives truncated events to whoever reads the whole log: so many truncations of a category are known, and no more. */
 const mostKnown = 1_000_000
 
 /** Read at a time. */
-const pageSize = 500
+const pageSize = 4_000
 
 /** About, in bytes. */
 const eventSize = 200
@@ -27,8 +34,12 @@ export type IsTruncated = (event: Pick<Recorded<unknown>, 'stream' | 'revision'>
 type Truncations = {
   /** Gives where the truncation stands in the log; undefined where nothing was to be done. */
   readonly truncate: (truncation: Truncation) => Promise<Either<StoreFailure, Position | undefined>>
-  /** What was truncated of the log after a position. */
-  readonly after: (position: Position) => Promise<Either<StoreFailure, IsTruncated>>
+  /** What was truncated of streams of these categories by what stands after a position. Left, too, once `signal` aborts. */
+  readonly after: (
+    position: Position,
+    categories: ReadonlyArray<Category>,
+    signal: AbortSignal,
+  ) => Promise<Either<StoreFailure, IsTruncated>>
 }
 
 export const truncations = ({ appends, reads }: Connection, retry: Retry, stopping: AbortSignal): Truncations => {
@@ -53,13 +64,37 @@ export const truncations = ({ appends, reads }: Connection, retry: Retry, stoppi
 
   /** Named first: what is truncated and not named would be given to whoever reads the whole log. */
   const name = async (truncated: string, before: number): Promise<Either<StoreFailure, unknown>> => {
-    const newest = await page(stream, { direction: BACKWARDS, fromRevision: END, maxCount: 1 })
+    const log = logOf(categoryOf(truncated))
+    const newest = await page(log, { direction: BACKWARDS, fromRevision: END, maxCount: 1 })
     if (E.isLeft(newest)) return newest
-    const limit = () => appends.current().setStreamMetadata(stream, { maxCount: mostKnown })
+    const limit = () => appends.current().setStreamMetadata(log, { maxCount: mostKnown })
     const limited = newest.right.length === 0 ? await send(limit) : E.right(undefined)
     if (E.isLeft(limited)) return limited
     const event = jsonEvent({ type: 'StreamTruncated', data: { stream: truncated, before } })
-    return send(() => appends.current().appendToStream(stream, event, { expectedRevision: ANY }))
+    return send(() => appends.current().appendToStream(log, event, { expectedRevision: ANY }))
+  }
+
+  /** Adds to `known`, by stream, the revision before which it was truncated, as a log tells it after a position. */
+  const learn = async (
+    known: Map<string, number>,
+    log: string,
+    position: Position,
+    signal: AbortSignal,
+  ): Promise<Either<StoreFailure, undefined>> => {
+    let from: bigint | typeof END = END
+    while (!signal.aborted) {
+      const read = await page(log, { direction: BACKWARDS, fromRevision: from, maxCount: pageSize })
+      if (E.isLeft(read)) return read
+      const newer = read.right.filter(({ event }) => positionFrom(event?.position) > position)
+      for (const { event } of newer) {
+        const { stream, before } = event?.data as { readonly stream: string; readonly before: number }
+        known.set(stream, Math.max(before, known.get(stream) ?? 0))
+      }
+      const oldest = read.right.at(-1)?.event?.revision
+      if (newer.length < pageSize || oldest === undefined || oldest === 0n) return E.right(undefined)
+      from = oldest - 1n
+    }
+    return E.left({ kind: 'unavailable', reason: 'the reading of the log was ended' })
   }
 
   return {
@@ -75,22 +110,11 @@ export const truncations = ({ appends, reads }: Connection, retry: Retry, stoppi
       if (E.isLeft(named)) return named
       return send(() => appends.current().setStreamMetadata(truncated, { truncateBefore: before }))
     },
-    after: async (position) => {
+    after: async (position, categories, signal) => {
       const known = new Map<string, number>()
-      let from: bigint | typeof END = END
-      for (;;) {
-        const read = await page(stream, { direction: BACKWARDS, fromRevision: from, maxCount: pageSize })
-        if (E.isLeft(read)) return read
-        const newer = read.right.filter(({ event }) => positionFrom(event?.position) > position)
-        for (const { event } of newer) {
-          const { stream: truncated, before } = event?.data as { readonly stream: string; readonly before: number }
-          known.set(truncated, Math.max(before, known.get(truncated) ?? 0))
-        }
-        const oldest = read.right.at(-1)?.event?.revision
-        if (newer.length < pageSize || oldest === undefined || oldest === 0n)
-          return E.right(({ stream: one, revision }) => revision < (known.get(one) ?? 0))
-        from = oldest - 1n
-      }
+      const logs = [olderLog, ...categories.map(logOf)]
+      const learnt = await Promise.all(logs.map((log) => learn(known, log, position, signal)))
+      return learnt.find(E.isLeft) ?? E.right(({ stream, revision }) => revision < (known.get(stream) ?? 0))
     },
   }
 }

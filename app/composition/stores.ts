@@ -92,8 +92,9 @@ const unusableOption = (setting: string, { option, must }: { readonly option: st
 
 // Loading the drivers of servers is the longer half of a start, so they are loaded where a server is named.
 
-const logServer = async (url: string) => {
-  const { connect } = await import('../../adapters/eventstoredb/connection.js')
+/** The log on the server that EVENTSTORE_URL names. Left: one sentence. */
+export const logServer = async (url: string) => {
+  const { connect } = await import('../../adapters/eventstoredb/client/connection.js')
   const { refusalOfCluster } = await import('../../adapters/eventstoredb/cluster-refusal.js')
   const { eventStoreDb } = await import('../../adapters/eventstoredb/event-store.js')
   const client = connect(url)

@@ -1,6 +1,6 @@
 import { status } from '@grpc/grpc-js'
 import test from 'ava'
-import { createSecureServer } from 'node:http2'
+import { createSecureServer, createServer as createHttp2Server } from 'node:http2'
 import { createServer, type AddressInfo } from 'node:net'
 import { newAuthority, newIdentity } from '../adapters/webhook/certificates.js'
 import { startDouble } from '../eventstoredb-double/double.js'
@@ -70,9 +70,9 @@ test('a start that waits for a MongoDB which may not speak TLS says so, in healt
   const reason = 'MongoDB does not answer, or does not speak TLS (MongoServerSelectionError)'
   const waiting = { status: 'starting', waiting_for: ['MONGODB_URL'], reasons: { MONGODB_URL: reason } }
   await until('it waits', 60_000, async () => (await send(`${url}/health/ready`)).text === JSON.stringify(waiting))
-  const line = () => service.logged().find(({ msg }) => msg === 'the start waits for a server')
-  await until('it is in the log', 60_000, () => line() !== undefined)
-  t.like(line(), { setting: 'MONGODB_URL', reason })
+  const lines = () => service.logged().filter(({ msg }) => msg === 'the start waits for a server')
+  await until('it is in the log', 60_000, () => lines().some((line) => line['reason'] === reason))
+  t.like(lines()[0], { setting: 'MONGODB_URL', reason: 'it has not answered yet' })
 })
 
 test('a certificate that is not trusted, and a server without TLS, end the start with one sentence', async (t) => {
@@ -99,12 +99,45 @@ test('a certificate that is not trusted, and a server without TLS, end the start
   await isRefused(t, documents, /MONGODB_URL: .* certificate that is not trusted here /)
 })
 
+const tooOld = /EVENTSTORE_URL: the event store is too old: it must be EventStoreDB 23\.10 or later\./
+
 test('an EventStoreDB that does not know a call that is needed ends the start with one sentence', async (t) => {
   for (const which of ['all', 'reads'] as const) {
     const double = await startDouble()
     t.teardown(double.stop)
     double.faults.refuse(which, status.UNIMPLEMENTED)
-    const service = startService(t, temporaryDirectory(t), { EVENTSTORE_URL: double.url })
-    await isRefused(t, service, /EVENTSTORE_URL: the event store is too old, /)
+    await isRefused(t, startService(t, temporaryDirectory(t), { EVENTSTORE_URL: double.url }), tooOld)
   }
+})
+
+test('an EventStoreDB that never says that a subscription has caught up ends the start with one sentence', async (t) => {
+  const double = await startDouble({ version: '23.10', fullVersion: '22.10.5.0' })
+  t.teardown(double.stop)
+  await isRefused(t, startService(t, temporaryDirectory(t), { EVENTSTORE_URL: double.url }), tooOld)
+})
+
+test('a password that EventStoreDB refuses ends the start with one sentence, and without the password', async (t) => {
+  const double = await startDouble()
+  t.teardown(double.stop)
+  double.faults.refuse('all', status.UNAUTHENTICATED)
+  const url = double.url.replace('esdb://', 'esdb://ada:pass-word@')
+  const service = startService(t, temporaryDirectory(t), { EVENTSTORE_URL: url })
+  await isRefused(t, service, /EVENTSTORE_URL: the event store refuses the user or the password\./)
+})
+
+test('a proxy that has no event store behind it yet is waited for', async (t) => {
+  const proxy = createHttp2Server((_request, response) => response.writeHead(404).end())
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => void proxy.close())
+  const { port } = proxy.address() as AddressInfo
+  const service = startService(t, temporaryDirectory(t), {
+    EVENTSTORE_URL: `esdb://127.0.0.1:${port}?tls=false`,
+    LOG_LEVEL: 'info',
+  })
+  const url = await listens(service)
+  const reasons = { EVENTSTORE_URL: 'what answers there is no event store (HTTP 404)' }
+  const waiting = JSON.stringify({ status: 'starting', waiting_for: ['EVENTSTORE_URL'], reasons })
+  await until('it waits', 60_000, async () => (await send(`${url}/health/ready`)).text === waiting)
+  service.signal('SIGTERM')
+  t.deepEqual(await service.exited, { code: 0, signal: null })
 })

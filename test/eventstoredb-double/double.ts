@@ -43,9 +43,10 @@ const maxMessageSize = 17 * 1024 * 1024
  */
 export const startDouble = async ({
   version = '24.10',
-}: { readonly version?: Version } = {}): Promise<EventStoreDouble> => {
+  fullVersion = answersOf[version].fullVersion,
+}: { readonly version?: Version; readonly fullVersion?: string } = {}): Promise<EventStoreDouble> => {
   const log = openLog()
-  const answers = answersOf[version]
+  const answers = { ...answersOf[version], fullVersion }
   const { faults, active } = openFaults(answers)
   const calls = { appends: 0, reads: 0, subscriptions: 0, cuts: 0 }
   const streamsRead: Array<string> = []

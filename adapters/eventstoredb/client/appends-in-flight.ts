@@ -1,8 +1,8 @@
 import type { AppendResult, EventStoreDBClient } from '@eventstore/db-client'
 import { createRequire } from 'node:module'
-import { withinLimit } from '../../domain/abortable.js'
-import type { Time } from '../../domain/ports.js'
-import { monotonicTime } from '../node/monotonic-time.js'
+import { withinLimit } from '../../../domain/abortable.js'
+import type { Time } from '../../../domain/ports.js'
+import { monotonicTime } from '../../node/monotonic-time.js'
 
 /**
  * Keeps appends and disposals apart. The driver holds the appends that wait for an answer in one table for the whole

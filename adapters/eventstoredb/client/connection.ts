@@ -1,6 +1,6 @@
-import { E, type Either } from '../../domain/prelude.js'
-import type { Time } from '../../domain/ports.js'
-import { monotonicTime } from '../node/monotonic-time.js'
+import { E, type Either } from '../../../domain/prelude.js'
+import type { Time } from '../../../domain/ports.js'
+import { monotonicTime } from '../../node/monotonic-time.js'
 import { appendsOfThisProcess, disposeOf } from './appends-in-flight.js'
 import { reconnectingClient, type ReconnectingClient } from './reconnecting-client.js'
 
@@ -49,6 +49,9 @@ const pinned: ReadonlyArray<OptionProblem> = [
   { option: 'nodePreference', must: 'leader' },
 ]
 
+/** Options that name a file, which the driver reads as it is given the URL. */
+const files = ['tlsCAFile', 'userCertFile', 'userKeyFile']
+
 type Option = { readonly name: string; readonly value: string | undefined }
 
 /** In the spelling to which the driver reduces names. */
@@ -86,7 +89,12 @@ export const connect = (url: string, time: Time = monotonicTime): Either<Unusabl
         await Promise.all([appends.close(), reads.close()])
       },
     })
-  } catch {
-    return E.left({ kind: 'no-connection-string' })
+  } catch (error) {
+    const named = files.filter((option) => options.some(({ name }) => name === option.toLowerCase()))
+    // In words of its own, or those of the file system.
+    const isOfFile = error instanceof Error && (/file was not found/i.test(error.message) || 'syscall' in error)
+    return isOfFile
+      ? E.left({ kind: 'unusable-option', option: named.join(' or '), must: 'the path of a file that can be read' })
+      : E.left({ kind: 'no-connection-string' })
   }
 }

@@ -1,7 +1,7 @@
 import { convertToCommandError, ErrorType, isCommandError } from '@eventstore/db-client'
-import type { Conflict, StoreFailure } from '../../domain/ports.js'
-import { StoreFailed } from '../../domain/store-failed.js'
-import { tlsRefusal } from '../node/tls-refusal.js'
+import type { Conflict, StoreFailure } from '../../../domain/ports.js'
+import { StoreFailed } from '../../../domain/store-failed.js'
+import { tlsRefusal } from '../../node/tls-refusal.js'
 import { NotAppended, TooManyUnanswered } from './appends-in-flight.js'
 
 /**
@@ -16,6 +16,9 @@ export type ErrorClass =
 /** A read ended before it was complete, because its client was disposed of. */
 export class ReadInterrupted extends Error {}
 
+/** The server is of a line whose subscriptions do not say when they have caught up, which ends each read of the history. */
+export class ServerTooOld extends Error {}
+
 /** A call that brought no answer in time. */
 export const timedOut = {
   kind: 'retryable',
@@ -29,6 +32,9 @@ const transientStatuses: ReadonlySet<number | undefined> = new Set([1, 4, 8, 10,
 /** gRPC's UNIMPLEMENTED: the driver makes a type of its own of it for calls of persistent subscriptions alone. */
 const unknownCall = 12
 
+/** What gRPC says of a page that is not there: of a proxy that has no server behind it, which the status takes for an unknown call. */
+const noSuchPage = /received http status code 404/i
+
 /** What a server that starts, is overloaded or elects a leader answers in words, with a status that says nothing. */
 const transientMessage = /server is not ready|busy|no leader info|failed to discover/i
 
@@ -39,6 +45,7 @@ const permanentMessage = /could not recognize (badrequest|maximumappendeventsize
 export const classify = (error: unknown): ErrorClass => {
   if (error instanceof StoreFailed) return { kind: 'permanent', failure: { kind: 'corrupt', reason: error.message } }
   if (error instanceof ReadInterrupted) return timedOut
+  if (error instanceof ServerTooOld) return tooOld
   if (error instanceof NotAppended) return { kind: 'permanent', failure: { kind: 'conflict' } }
   // Only another client lets go of them.
   if (error instanceof TooManyUnanswered) return { ...timedOut, isClientBroken: true }
@@ -68,6 +75,7 @@ export const classify = (error: unknown): ErrorClass => {
     case ErrorType.CANCELLED:
       return transportRefusal(error) ?? { kind: 'retryable', reason, isClientBroken: false }
     default: {
+      if (error instanceof Error && noSuchPage.test(error.message)) return noEventStore
       if (known?.code === unknownCall) return tooOld
       if (error instanceof Error && permanentMessage.test(error.message))
         return { kind: 'permanent', failure: { kind: 'corrupt', reason } }
@@ -79,12 +87,18 @@ export const classify = (error: unknown): ErrorClass => {
   }
 }
 
+const noEventStore = {
+  kind: 'retryable',
+  reason: 'what answers there is no event store (HTTP 404)',
+  isClientBroken: true,
+} as const
+
 const refusal = (reason: string): ErrorClass => ({
   kind: 'permanent',
   failure: { kind: 'unavailable', reason, needsOperator: true },
 })
 
-const tooOld = refusal('the event store is too old, it does not know a call that is needed')
+const tooOld = refusal('the event store is too old: it must be EventStoreDB 23.10 or later')
 
 const transportRefusal = (error: unknown): ErrorClass | undefined => {
   const known = error instanceof Error ? tlsRefusal(error.message) : undefined

@@ -2,11 +2,11 @@ import { START, streamNameFilter, type AllStreamSubscription, type ResolvedEvent
 import { abortable } from '../../../domain/abortable.js'
 import { beginning, type Position } from '../../../domain/event.js'
 import type { EntryBatch, LogEntry, Truncation } from '../../in-process/log-tail.js'
-import { classify } from '../error-classification.js'
-import { ofLeader } from '../connection.js'
+import { classify } from '../client/error-classification.js'
+import { ofLeader } from '../client/connection.js'
 import { decodeEvent, decodeTruncation, positionFrom } from '../event-codec.js'
 import { PendingCheckpoints } from './pending-checkpoints.js'
-import type { ReconnectingClient } from '../reconnecting-client.js'
+import type { ReconnectingClient } from '../client/reconnecting-client.js'
 
 /** A batch of the log, which truncations were made in this part of it, and whether its end was reached with it. */
 export type CatchUpBatch = EntryBatch & {

@@ -6,7 +6,7 @@ import { backoffAfter } from '../../../projections/subscriptions/backoff.js'
 import { decodedPart, type EntryBatch } from '../../in-process/log-tail.js'
 import { checkpointCategory, metadataPrefix } from '../event-codec.js'
 import { catchUp, SubscriptionDropped, type CatchUpBatch } from './catch-up.js'
-import type { ReconnectingClient } from '../reconnecting-client.js'
+import type { ReconnectingClient } from '../client/reconnecting-client.js'
 import type { RetryPolicy } from '../retry.js'
 
 /** What is read of the log, from where, and for how many milliseconds without an answer. */

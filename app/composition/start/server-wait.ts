@@ -23,8 +23,15 @@ type Where = Pick<Config, 'eventStoreUrl' | 'mongoUrl'>
 type Asked = Pick<Stores, 'store' | 'documents' | 'documentsFailure' | 'eventStoreRefusal'>
 type Server = { readonly setting: string; readonly ask: () => Promise<Either<StoreFailure, unknown>> }
 
-/** Milliseconds between two looks at a server. */
+/** Milliseconds between two looks at a server, and without an answer until the log says what is waited for. */
 const interval = 500
+
+const waits = 'the start waits for a server'
+
+const unanswered = 'it has not answered yet'
+
+/** Of a server that answers while a check goes on. */
+const reading = 'it answers, and the start reads what it must know of it'
 
 export const serverWait = (
   config: Where,
@@ -32,17 +39,28 @@ export const serverWait = (
   { time, logger }: { readonly time: Pick<Time, 'sleep'>; readonly logger: Pick<Logger, 'warn' | 'info'> },
 ): ServerWait => {
   const servers = serversOf(config, stores)
-  const waiting = new Map(servers.map(({ setting }) => [setting, 'it has not answered yet']))
-  /** Of a check, although the servers answer. */
-  let failureOfCheck: string | undefined
+  const waiting = new Map(servers.map(({ setting }) => [setting, unanswered]))
+  /** Why a check is not over, although the servers answer: what it failed with, or that it goes on. */
+  let reasonOfCheck: string | undefined
 
   const tell = (looks: number, fields: { readonly setting?: string; readonly reason: string }): void => {
-    if (isLogged(looks - 1)) logger.warn(fields, 'the start waits for a server')
+    if (isLogged(looks - 1)) logger.warn(fields, waits)
+  }
+
+  const toldIfLate = async <A>(
+    asked: Promise<A>,
+    fields: { readonly setting?: string; readonly reason: string },
+  ): Promise<A> => {
+    const answered = new AbortController()
+    void time.sleep(interval, answered.signal).then(() => {
+      if (!answered.signal.aborted) logger.warn(fields, waits)
+    })
+    return asked.finally(() => answered.abort())
   }
 
   const answers = async ({ setting, ask }: Server, refused: AbortSignal): Promise<Either<string, undefined>> => {
     for (let looks = 1; !refused.aborted; looks += 1) {
-      const asked = await ask()
+      const asked = await (looks === 1 ? toldIfLate(ask(), { setting, reason: unanswered }) : ask())
       if (E.isRight(asked)) {
         waiting.delete(setting)
         if (looks > 1) logger.info({ setting }, 'the server answers')
@@ -72,20 +90,21 @@ export const serverWait = (
 
   return {
     waitingFor: () => {
-      const reason = failureOfCheck
+      const reason = reasonOfCheck
       return Object.fromEntries(reason === undefined ? waiting : servers.map(({ setting }) => [setting, reason]))
     },
     answered: async (check) => {
       for (let looks = 1; ; looks += 1) {
         const answer = await allAnswer()
         if (E.isLeft(answer)) return answer
+        reasonOfCheck ??= servers.length === 0 ? undefined : reading
         try {
-          const found = await check()
-          failureOfCheck = undefined
+          const found = await (servers.length === 0 ? check() : toldIfLate(check(), { reason: reading }))
+          reasonOfCheck = undefined
           return found
         } catch (error) {
           if (servers.length === 0 || !(error instanceof StoreFailed) || isFinal(error)) throw error
-          failureOfCheck = error.message
+          reasonOfCheck = error.message
           tell(looks, { reason: error.message })
         }
         await time.sleep(interval, neverAborted)

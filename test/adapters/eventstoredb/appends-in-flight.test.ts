@@ -4,8 +4,8 @@ import {
   appendsInFlight,
   TooManyUnanswered,
   type AppendsInFlight,
-} from '../../../adapters/eventstoredb/appends-in-flight.js'
-import { connect } from '../../../adapters/eventstoredb/connection.js'
+} from '../../../adapters/eventstoredb/client/appends-in-flight.js'
+import { connect } from '../../../adapters/eventstoredb/client/connection.js'
 import { E } from '../../../domain/prelude.js'
 import { newEvent } from '../../kit/domain/new-events.js'
 import { openEventStoreDb, storeAt } from '../../kit/stores/eventstoredb.js'

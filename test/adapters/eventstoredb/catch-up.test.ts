@@ -1,7 +1,7 @@
 import { binaryEvent, EventStoreDBClient, jsonEvent } from '@eventstore/db-client'
 import test, { type ExecutionContext } from 'ava'
 import { catchUp, SubscriptionDropped, type CatchUpBatch } from '../../../adapters/eventstoredb/log/catch-up.js'
-import type { Connection } from '../../../adapters/eventstoredb/connection.js'
+import type { Connection } from '../../../adapters/eventstoredb/client/connection.js'
 import { encodeEvent } from '../../../adapters/eventstoredb/event-codec.js'
 import type { LogEntry } from '../../../adapters/in-process/log-tail.js'
 import { beginning, type Position, type Recorded } from '../../../domain/event.js'

@@ -1,5 +1,5 @@
 import { eventStoreDb } from '../../../adapters/eventstoredb/event-store.js'
-import { connect } from '../../../adapters/eventstoredb/connection.js'
+import { connect } from '../../../adapters/eventstoredb/client/connection.js'
 import { eventStoreContract } from '../../contracts/event-store.js'
 import type { OpenStore } from '../../contracts/event-store-fixtures.js'
 import { startDouble } from '../../eventstoredb-double/double.js'

@@ -20,9 +20,10 @@ import test from 'ava'
 import {
   classify,
   ReadInterrupted,
+  ServerTooOld,
   timedOut,
   type ErrorClass,
-} from '../../../adapters/eventstoredb/error-classification.js'
+} from '../../../adapters/eventstoredb/client/error-classification.js'
 import { StoreFailed } from '../../../domain/store-failed.js'
 
 /** Stands in every name, value and message of the errors here: where it is met, it leaked. */
@@ -55,7 +56,7 @@ const refused = (what: string): ErrorClass => ({
 })
 const conflict: ErrorClass = { kind: 'permanent', failure: { kind: 'conflict' } }
 const notFound: ErrorClass = { kind: 'not-found' }
-const tooOld = refused('is too old, it does not know a call that is needed')
+const tooOld = refused('is too old: it must be EventStoreDB 23.10 or later')
 const deleted: ErrorClass = {
   kind: 'permanent',
   failure: { kind: 'corrupt', reason: 'the stream was deleted for ever' },
@@ -86,6 +87,12 @@ const errors: ReadonlyArray<readonly [name: string, error: unknown, expected: Er
   ['an old server', new UnsupportedError(secret, '21.10'), tooOld],
   ['a call that the server does not know', new UnknownError(serviceError(status.UNIMPLEMENTED)), tooOld],
   ['a raw call that the server does not know', serviceError(status.UNIMPLEMENTED), tooOld],
+  ['a server whose subscriptions do not say when they have caught up', new ServerTooOld(), tooOld],
+  [
+    'a page of a proxy that is not there',
+    new UnknownError(undefined, '12 UNIMPLEMENTED: Received HTTP status code 404'),
+    { kind: 'retryable', reason: 'what answers there is no event store (HTTP 404)', isClientBroken: true },
+  ],
   ['a follower', new NotLeaderError(serviceError(status.NOT_FOUND, leader)), retryable('not-leader (5)', false)],
   ['a timeout', new TimeoutError(serviceError(status.ABORTED)), retryable('timeout (10)', false)],
   ['an in-band timeout', new TimeoutError(), retryable('timeout', false)],

@@ -3,7 +3,7 @@ import { status } from '@grpc/grpc-js'
 import test, { type ExecutionContext } from 'ava'
 import { performance } from 'node:perf_hooks'
 import { eventStoreDb } from '../../../adapters/eventstoredb/event-store.js'
-import { connect } from '../../../adapters/eventstoredb/connection.js'
+import { connect } from '../../../adapters/eventstoredb/client/connection.js'
 import { logReader } from '../../../adapters/eventstoredb/log/log-reader.js'
 import { monotonicTime } from '../../../adapters/node/monotonic-time.js'
 import { neverAborted } from '../../../domain/abortable.js'
@@ -336,11 +336,14 @@ for (const how of ['unavailable', 'cleanly'] as const) {
 test.serial('subscribers that the server drops for being slow miss nothing', async (t) => {
   const { double, store } = await openEventStoreDb(t)
   double.faults.dropSlowSubscribers(0)
-  const following = followed(store, beginning, 3_000)
-  const others = followed(store, beginning, 3_000)
+  rightOf(await store.append('account-first', 'no-stream', newEvents(1)))
+  const begun = new Set<string>()
+  const following = followed(store, beginning, 3_001, () => begun.add('one'))
+  const others = followed(store, beginning, 3_001, () => begun.add('the other'))
+  await until('both follow the log', 60_000, () => begun.size === 2)
   await Promise.all(
     Array.from({ length: 30 }, async (_, n) =>
-      rightOf(await store.append(`account-${n}`, 'no-stream', newEvents(100, 100 * n + 1))),
+      rightOf(await store.append(`account-${n}`, 'no-stream', newEvents(100, 100 * n + 2))),
     ),
   )
   const logged = loggedIds(double)

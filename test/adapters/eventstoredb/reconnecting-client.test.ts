@@ -2,10 +2,13 @@ import type { EventStoreDBClient } from '@eventstore/db-client'
 import { status } from '@grpc/grpc-js'
 import test, { type ExecutionContext } from 'ava'
 import { performance } from 'node:perf_hooks'
-import { connect } from '../../../adapters/eventstoredb/connection.js'
-import type { ErrorClass } from '../../../adapters/eventstoredb/error-classification.js'
+import { connect } from '../../../adapters/eventstoredb/client/connection.js'
+import type { ErrorClass } from '../../../adapters/eventstoredb/client/error-classification.js'
 import { eventStoreDb } from '../../../adapters/eventstoredb/event-store.js'
-import { reconnectingClient, type ReconnectingClient } from '../../../adapters/eventstoredb/reconnecting-client.js'
+import {
+  reconnectingClient,
+  type ReconnectingClient,
+} from '../../../adapters/eventstoredb/client/reconnecting-client.js'
 import { monotonicTime } from '../../../adapters/node/monotonic-time.js'
 import { beginning } from '../../../domain/event.js'
 import type { Time } from '../../../domain/ports.js'

@@ -1,7 +1,7 @@
 import { UnavailableError, WrongExpectedVersionError, StreamNotFoundError } from '@eventstore/db-client'
 import { Metadata, status } from '@grpc/grpc-js'
 import test from 'ava'
-import type { ReconnectingClient } from '../../../adapters/eventstoredb/reconnecting-client.js'
+import type { ReconnectingClient } from '../../../adapters/eventstoredb/client/reconnecting-client.js'
 import { retryingWith, standardRetryPolicy, type RetryPolicy } from '../../../adapters/eventstoredb/retry.js'
 import { E } from '../../../domain/prelude.js'
 import { manualTime } from '../../kit/time/manual-time.js'

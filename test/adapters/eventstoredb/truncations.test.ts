@@ -1,8 +1,11 @@
+import { jsonEvent } from '@eventstore/db-client'
 import test from 'ava'
+import { neverAborted } from '../../../domain/abortable.js'
 import { beginning } from '../../../domain/event.js'
 import type { EventStore } from '../../../domain/ports.js'
 import { append, enabled, eventsUntilMarker, freshStream, idsOf, many } from '../../contracts/event-store-fixtures.js'
 import { rightOf } from '../../kit/right-of.js'
+import { clientOf } from '../../eventstoredb-double/open-double.js'
 import { openEventStoreDb, storeAt } from '../../kit/stores/eventstoredb.js'
 
 /** What is given of a stream to a subscription that begins now. */
@@ -60,3 +63,21 @@ test.serial('whoever had come to an event that a scavenge took goes on behind it
     [stream, marker],
   )
 })
+
+test.serial(
+  'a truncation that an older version named holds, and whoever reads one category reads none of another',
+  async (t) => {
+    const { store, double } = await openEventStoreDb(t)
+    const [stream, other] = [freshStream('account'), freshStream('engagement')]
+    const written = await append(store, stream, 'no-stream', many(3))
+    await append(store, other, 'no-stream', many(3))
+    rightOf(await store.truncate(other, 2))
+    const client = clientOf(t, double.url)
+    await client.appendToStream('truncation-log', jsonEvent({ type: 'StreamTruncated', data: { stream, before: 2 } }))
+    const before = double.streamsRead().length
+    const given = []
+    for await (const { events } of store.history(beginning, ['account'], neverAborted)) given.push(...events)
+    t.deepEqual(idsOf(given), idsOf(written.slice(2)))
+    t.deepEqual(double.streamsRead().slice(before).toSorted(), ['truncation-log', 'truncation-log-account'])
+  },
+)

@@ -2,8 +2,7 @@ import fc from 'fast-check'
 
 const halves = { first: 0xd800, count: 0x800 }
 
-const characterAt = (index: number): string =>
-  String.fromCodePoint(index < halves.first ? index : index + halves.count)
+const characterAt = (index: number): string => String.fromCodePoint(index < halves.first ? index : index + halves.count)
 
 const indexOf = (character: unknown): number => {
   const code = typeof character === 'string' ? character.codePointAt(0) : undefined

@@ -1,5 +1,5 @@
 import type { ExecutionContext } from 'ava'
-import { connect } from '../../../adapters/eventstoredb/connection.js'
+import { connect } from '../../../adapters/eventstoredb/client/connection.js'
 import { eventStoreDb } from '../../../adapters/eventstoredb/event-store.js'
 import { mongoDocuments } from '../../../adapters/mongodb/documents.js'
 import type { Timing } from '../../../adapters/mongodb/leases/liveness.js'

@@ -1,5 +1,5 @@
 import type { ExecutionContext } from 'ava'
-import { connect, type Connection } from '../../../adapters/eventstoredb/connection.js'
+import { connect, type Connection } from '../../../adapters/eventstoredb/client/connection.js'
 import { eventStoreDb, type EventStoreDb } from '../../../adapters/eventstoredb/event-store.js'
 import type { RetryPolicy } from '../../../adapters/eventstoredb/retry.js'
 import type { Time } from '../../../domain/ports.js'

@@ -112,7 +112,8 @@ test('a server that fails for a moment while a start compares is waited for', as
     return shown.length <= 3 ? Promise.reject(new StoreFailed(away)) : Promise.resolve(E.right(shown.length))
   }
   t.deepEqual(await wait.answered(check), E.right(4))
-  t.deepEqual(shown, [{}, waits, waits, waits])
+  const reading = { EVENTSTORE_URL: 'it answers, and the start reads what it must know of it' }
+  t.deepEqual(shown, [reading, waits, waits, waits])
   t.deepEqual(wait.waitingFor(), {})
   t.deepEqual(
     logger.lines.map(({ fields }) => fields),
@@ -132,4 +133,18 @@ test('what stays as it is, however often a start asks, is not waited for', async
   const full = (): Promise<never> =>
     Promise.reject(new StoreFailed({ kind: 'unavailable', reason: 'the disk is full' }))
   await t.throwsAsync(open([], { named: false }).wait.answered(full), { message: 'the disk is full' })
+})
+
+test('a server that has not answered within half a second is told of at once, and one from which a start reads for longer', async (t) => {
+  const never = () => new Promise<never>(() => undefined)
+  const silent = open([], { mongo: never })
+  t.false(await isOver(silent.wait.answered(nothing)))
+  const told = ({ logger }: typeof silent) => logger.lines.map(({ message, fields }) => [message, fields])
+  const waits = 'the start waits for a server'
+  t.deepEqual(told(silent), [[waits, { setting: 'MONGODB_URL', reason: 'it has not answered yet' }]])
+  const slow = open([])
+  t.false(await isOver(slow.wait.answered(never)))
+  const reason = 'it answers, and the start reads what it must know of it'
+  t.deepEqual(told(slow), [[waits, { reason }]])
+  t.deepEqual(slow.wait.waitingFor(), { EVENTSTORE_URL: reason })
 })
