@@ -18,7 +18,7 @@ export async function* entriesOf(
   kind: TimelineEntry['kind'],
   stopping: AbortSignal,
 ): AsyncGenerator<ReadonlyArray<TimelineEntry>> {
-  for await (const page of pagesOf(documents, contactTimeline, contactId, ({ order }) => order, stopping))
+  for await (const page of pagesOf(documents, contactTimeline, contactId, stopping))
     yield page.filter((entry) => entry.kind === kind)
 }
 
@@ -27,14 +27,13 @@ export const messagesOf = (
   documents: Pick<Documents, 'find'>,
   contactId: ContactId,
   stopping: AbortSignal,
-): AsyncGenerator<ReadonlyArray<MessageDocument>> =>
-  pagesOf(documents, messages, contactId, ({ created_at }) => created_at, stopping)
+): AsyncGenerator<ReadonlyArray<MessageDocument>> => pagesOf(documents, messages, contactId, stopping)
 
-async function* pagesOf<Document extends Json>(
+/** In the order of the index, which ends with `order`. */
+async function* pagesOf<Document extends Json & { readonly order: string }>(
   { find }: Pick<Documents, 'find'>,
   projection: Projection<Document>,
   contactId: ContactId,
-  orderOf: (document: Document) => string,
   stopping: AbortSignal,
 ): AsyncGenerator<ReadonlyArray<Document>> {
   let after: Cursor | undefined
@@ -43,10 +42,9 @@ async function* pagesOf<Document extends Json>(
     const query = { index: 'by_contact', equals: [contactId], limit: pageSize }
     const page = orThrow(await find(collectionOf(projection), after === undefined ? query : { ...query, after }))
     // A collection holds what its own projection made.
-    const found = page.map(({ document }) => document as Document)
-    yield found
+    yield page.map(({ document }) => document as Document)
     const last = page.at(-1)
     if (last === undefined || page.length < pageSize) return
-    after = { key: last.key, value: orderOf(last.document as Document) }
+    after = { key: last.key, value: (last.document as Document).order }
   }
 }

@@ -56,7 +56,7 @@ type Erased = Extract<MessageEvent, { readonly type: 'MessageErased' }>['data']
 
 export const messages: Projection<MessageDocument> = {
   name: 'messages',
-  version: 8,
+  version: 9,
   categories: ['message'],
   indexes: {
     by_contact: ['contact_id', 'order'],
@@ -133,8 +133,8 @@ export const messages: Projection<MessageDocument> = {
   },
 }
 
-/** An answer has the same time as the text it answers, so it is ordered after it. */
-const orderOf = (created_at: Instant, wasAskedFor = false): string => (wasAskedFor ? `${created_at}/asked` : created_at)
+/** An answer has the same time as the text it answers, so it is ordered after it. Always text: MongoDB orders all dates after it. */
+const orderOf = (created_at: Instant, wasAskedFor = false): string => `${created_at}/${wasAskedFor ? 1 : 0}`
 
 /** `month` such as 2026-01. */
 const accountMonthOf = (account: AccountId, month: string): string => `${account}/${month}`

@@ -2,6 +2,7 @@ import test from 'ava'
 import fc from 'fast-check'
 import assert from 'node:assert/strict'
 import { categoryOf, codecOf } from '../../domain/events.js'
+import { Instant } from '../../domain/instant.js'
 import type { AnyProjection } from '../../projections/projection.js'
 import { readModels } from '../../projections/read-models/registry.js'
 import { histories, type History } from '../kit/domain/histories.js'
@@ -89,6 +90,24 @@ law('documents are JSON, with indexed fields that can be asked for and ordered',
       // No query that asks for a value finds null.
       const isNone = !(field in document) || (value === null && !ordering.has(field))
       assert.ok(isNone || ['string', 'number'].includes(typeof value), `${projection.name}: ${field}`)
+    }
+  }
+})
+
+/** A document store may keep an instant as one, and orders values of one type only. */
+const typeOf = (value: unknown): string => (Instant.is(value) ? 'instant' : typeof value)
+
+/** In whichever history: one alone seldom has both. */
+const typesSeen = new Map<string, string>()
+
+law('an indexed field holds values of one type, in whichever document', histories, (projection, history) => {
+  for (const document of Object.values(project(projection, history))) {
+    for (const field of Object.values(projection.indexes).flat()) {
+      const value = document[field]
+      if (value === undefined || value === null) continue
+      const place = `${projection.name}.${field}`
+      typesSeen.set(place, typesSeen.get(place) ?? typeOf(value))
+      assert.equal(typeOf(value), typesSeen.get(place), place)
     }
   }
 })
