@@ -3,7 +3,6 @@ import type { Db } from 'mongodb'
 import type { StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import type { Collection, Documents } from '../../projections/ports.js'
-import type { DocumentWrites } from './document-writes.js'
 import { attemptOn } from './client/attempt.js'
 import { isThere } from './failure.js'
 import type { GenerationLocator } from './generations/locator.js'
@@ -11,12 +10,13 @@ import { generationName, isNameOfBuild, type GenerationRegistry } from './genera
 import { indexesOf } from './records/selection.js'
 import type { Server } from './servers/server.js'
 import { beginCheckpoint, checkpointOf, checkpointPrefixOf, checkpointsIn } from './writing/checkpoints.js'
+import type { Starts } from './writing/starts.js'
 
 type Ports = {
   readonly db: Db
   readonly registry: GenerationRegistry
   readonly locator: GenerationLocator
-  readonly writes: Pick<DocumentWrites, 'forget' | 'forgetAll'>
+  readonly starts: Pick<Starts, 'at' | 'forget' | 'forgetAll'>
   readonly server: () => Promise<Server>
 }
 
@@ -25,7 +25,7 @@ export const documentGenerations = ({
   db,
   registry,
   locator,
-  writes,
+  starts,
   server,
 }: Ports): Pick<Documents, 'prepare' | 'promote' | 'drop'> => {
   const attempt = attemptOn(db)
@@ -67,7 +67,7 @@ export const documentGenerations = ({
         locator.forgetAll(collection.name)
         const place = await registry.promote(collection)
         locator.forgetAll(collection.name)
-        writes.forgetAll(collection.name)
+        starts.forgetAll(collection.name)
         locator.remember({ ...collection, generation: 'live' }, place)
       })
       // The promotion has succeeded, whatever the sweep meets: what it leaves goes with the next promotion.
@@ -79,7 +79,10 @@ export const documentGenerations = ({
       attempt(async () => {
         const place = await registry.remove(collection)
         locator.forget(collection)
-        writes.forget(collection)
+        const started = starts.at(collection)
+        // Another process promoted the build meanwhile: what this one wrote since then stands under its former name.
+        if (started !== undefined && started.serial !== place?.serial) await sweep(collection)
+        starts.forget(collection)
         if (place === undefined) return
         await db.collection(place.stored).drop()
         await checkpoints.deleteOne({ _id: checkpointOf(collection, place) })

@@ -7,53 +7,40 @@ import { isOf, storedIn } from './document-reads.js'
 import { attemptOn } from './client/attempt.js'
 import { OperationFailed } from './failure.js'
 import type { GenerationLocator } from './generations/locator.js'
-import { generationName, prefixOf, type Place } from './generations/registry.js'
+import type { Place } from './generations/registry.js'
 import { encodeChange, type DocumentRecord } from './records/document-record.js'
 import type { Server } from './servers/server.js'
 import { batchesAt } from './writing/batches.js'
 import { advanceCheckpoint, beginCheckpoint, checkpointOf, positionOfCheckpoint } from './writing/checkpoints.js'
 import { confirmationOn } from './writing/confirmation.js'
+import type { Starts } from './writing/starts.js'
 
-export type DocumentWrites = Pick<Documents, 'getToFold' | 'apply' | 'checkpoint'> & {
-  readonly forget: (collection: Collection) => void
-  /** Forgets all versions and generations of a name. */
-  readonly forgetAll: (name: string) => void
+type Ports = {
+  readonly locator: GenerationLocator
+  readonly starts: Starts
+  readonly server: () => Promise<Server>
+  readonly time: Pick<Time, 'now'>
 }
 
 /**
  * Writes without a transaction: each document is guarded by its own position, and the checkpoint follows the documents. What is
  * written again after a crash between the two changes nothing. A batch is one command to read its documents, however many, one to
  * write them, and one for the checkpoint, which tells too whether the generation was replaced: what was folded by then is of no
- * generation that anybody reads.
+ * generation that anybody reads. While a generation is built a fourth asks the registry for that.
  */
 export const documentWrites = (
   db: Db,
-  locator: GenerationLocator,
-  server: () => Promise<Server>,
-  time: Pick<Time, 'now'>,
-): DocumentWrites => {
+  { locator, starts, server, time }: Ports,
+): Pick<Documents, 'getToFold' | 'apply' | 'checkpoint'> => {
   const attempt = attemptOn(db)
   const confirmation = confirmationOn(db)
   const inBatches = batchesAt(time)
-  /** By generation: where this process read the checkpoint to go on from it, or wrote its first change. */
-  const startedIn = new Map<string, Place>()
-
-  /** Where this process began to write a generation, and goes on. */
-  const startIn = async (collection: Collection): Promise<Place> => {
-    const started = startedIn.get(generationName(collection))
-    if (started !== undefined) return started
-    const place = await locator.recent(collection)
-    if (place === undefined)
-      throw new OperationFailed({ kind: 'corrupt', reason: `${collection.name} was not prepared` })
-    startedIn.set(generationName(collection), place)
-    return place
-  }
   return {
     getToFold: (collection, keys) =>
       attempt(async () => {
         const wanted = [...new Set(keys)]
         if (wanted.length === 0) return new Map<string, Stored>()
-        const place = await startIn(collection)
+        const place = await starts.atOrNow(collection)
         const { get } = await server()
         const found = await get(db.collection<DocumentRecord>(place.stored), wanted)
         return storedIn(found.filter(isOf(place)), wanted, collection)
@@ -64,7 +51,7 @@ export const documentWrites = (
       const applied = await attempt(async (givenUp) => {
         const misplaced = misplacedIn(changes, checkpoint)
         if (misplaced !== undefined) throw new OperationFailed(misplaced)
-        const place = await startIn(collection)
+        const place = await starts.atOrNow(collection)
         const records = db.collection<DocumentRecord>(place.stored)
         const changed = changes.map((change) => encodeChange(change, place.serial, collection))
         const checkpointed = checkpointOf(collection, place)
@@ -89,25 +76,18 @@ export const documentWrites = (
           async (place) => {
             const _id = checkpointOf(collection, place)
             // A process that begins can't know what became of the last writes of the one before.
-            const isFirst = startedIn.get(generationName(collection))?.serial !== place.serial
+            const isFirst = starts.at(collection)?.serial !== place.serial
             if (isFirst || confirmation.isMissing(_id)) await confirmation.obtain(_id)
-            startedIn.set(generationName(collection), place)
+            starts.begin(collection, place)
             return (await positionOfCheckpoint(db, _id)) ?? beginning
           },
           (position) => position !== beginning,
         ),
       ),
-
-    forget: (collection) => void startedIn.delete(generationName(collection)),
-    forgetAll: (name) => {
-      for (const generation of startedIn.keys()) {
-        if (generation.startsWith(prefixOf(name))) startedIn.delete(generation)
-      }
-    },
   }
 }
 
-type AdvancePorts = { readonly db: Db; readonly locator: GenerationLocator }
+type AdvancePorts = Pick<Ports, 'locator'> & { readonly db: Db }
 
 /**
  * The checkpoint of a generation that was replaced is gone. What took its place may reflect less of the log: the caller must
@@ -120,12 +100,18 @@ const advance = async (
   { db, locator }: AdvancePorts,
 ): Promise<void> => {
   const checkpoint = checkpointOf(collection, place)
+  const orReplaced = async (): Promise<void> => {
+    if ((await locator.locate(collection))?.serial !== place.serial)
+      throw new OperationFailed({ kind: 'unavailable', reason: `${collection.name} was replaced` })
+  }
+  // A promoted build keeps its checkpoint, and not its name: what was written before the promotion goes with it, and what is written later
+  // under the former name is read by nobody.
+  if (collection.generation === 'next') await orReplaced()
   if (await advanceCheckpoint(db, checkpoint, position)) {
     locator.confirm(collection, place)
     return
   }
-  if ((await locator.locate(collection))?.serial !== place.serial)
-    throw new OperationFailed({ kind: 'unavailable', reason: `${collection.name} was replaced` })
+  await orReplaced()
   await beginCheckpoint(db, checkpoint)
   await advanceCheckpoint(db, checkpoint, position)
 }

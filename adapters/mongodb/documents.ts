@@ -9,20 +9,19 @@ import { documentWrites } from './document-writes.js'
 import { generationLocator } from './generations/locator.js'
 import { generationRegistry } from './generations/registry.js'
 import { serverOf } from './servers/detection.js'
+import { startsBy } from './writing/starts.js'
 
 /** The `Documents` port on MongoDB. */
 export const mongoDocuments = (db: Db, time: Pick<Time, 'now'> = monotonicTime): Documents => {
   const server = serverOf(db)
   const registry = generationRegistry(db, server)
   const locator = generationLocator(registry, time)
-  const writes = documentWrites(db, locator, server, time)
+  const starts = startsBy(locator)
   return {
     // Its files are the server's.
     purge: () => Promise.resolve(E.right(true)),
     ...documentReads(db, locator, server),
-    ...documentGenerations({ db, registry, locator, writes, server }),
-    getToFold: writes.getToFold,
-    apply: writes.apply,
-    checkpoint: writes.checkpoint,
+    ...documentWrites(db, { locator, starts, server, time }),
+    ...documentGenerations({ db, registry, locator, starts, server }),
   }
 }

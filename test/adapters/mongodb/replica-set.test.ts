@@ -55,6 +55,15 @@ const put = (key: string, position: number, document = {}): Change => ({
   position: positionAt(position),
 })
 
+/** Who waits for it goes on once it is open. */
+const gate = () => {
+  let open: () => void = () => undefined
+  const opened = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  return { open, opened }
+}
+
 const titlesIn = async (documents: Documents, collection: Collection): Promise<ReadonlyArray<unknown>> => {
   const found: Array<unknown> = []
   for await (const { document } of documents.all(collection)) found.push(document?.['title'])
@@ -251,6 +260,44 @@ if (mongoUrl === undefined) {
         t.deepEqual(await stored(), [[live.name], [after]])
       }
       t.true(steps > 6, `${steps} steps`)
+    },
+  )
+
+  behaviour(
+    'a process that goes on with a build while a paused one promotes it loses nothing, and leaves nothing behind',
+    async (t, { proxy, projection, live, documents, open }) => {
+      const next = { ...live, generation: 'next' } as const
+      rightOf(await documents.prepare(next))
+      rightOf(await documents.apply(next, [put(conversionId(0), 1, { title: 'one' })], positionAt(1)))
+      const [isWriting, isPromoted] = [gate(), gate()]
+      let following: Promise<unknown> | undefined
+      // The other process takes the build over before this one's promotion is decided, and writes to it after.
+      proxy.fail(writes('generations'), {
+        kind: 'after',
+        happens: () => {
+          following = followed(projection, open(), 'one', 'two')
+          return isWriting.opened
+        },
+      })
+      proxy.fail(writes({ name: `${live.name}-next` }), {
+        kind: 'after',
+        happens: () => {
+          isWriting.open()
+          return isPromoted.opened
+        },
+      })
+      rightOf(await documents.promote(live))
+      isPromoted.open()
+      t.like(await following, { failure: undefined })
+      t.deepEqual(await titlesIn(documents, live), ['one', 'two'])
+      t.is(rightOf(await documents.checkpoint(live)), positionAt(2))
+      const { db, close } = database.open()
+      const names = (await db.listCollections({}, { nameOnly: true }).toArray()).map(({ name }) => name)
+      await close()
+      t.deepEqual(
+        names.filter((name) => name.startsWith(live.name)),
+        [live.name],
+      )
     },
   )
 
