@@ -65,7 +65,7 @@ export const documentGenerations = ({
       const promoted = await attempt(async () => {
         // Before the name is taken over, too: no missing document may count as one that does not exist.
         locator.forgetAll(collection.name)
-        const place = await registry.promote(collection)
+        const place = await registry.promote(collection, starts.at({ ...collection, generation: 'next' }))
         locator.forgetAll(collection.name)
         starts.forgetAll(collection.name)
         locator.remember({ ...collection, generation: 'live' }, place)

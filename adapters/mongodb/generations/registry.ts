@@ -40,8 +40,11 @@ export type GenerationRegistry = {
   readonly find: (collection: Collection) => Promise<Place | undefined>
   /** Finds a generation or adds it. Processes that do so at the same time get the same one. */
   readonly add: (collection: Collection) => Promise<Place>
-  /** Makes the next generation the only one of its name. May be repeated, by whoever did not learn that it succeeded. */
-  readonly promote: (collection: Collection) => Promise<Place>
+  /**
+   * Makes the next generation the only one of its name. May be repeated, by whoever did not learn that it succeeded. `built` is where the
+   * caller built it, if it did: one that another process began since is not complete.
+   */
+  readonly promote: (collection: Collection, built?: Place) => Promise<Place>
   /** Returns where the removed generation stood. */
   readonly remove: (collection: Collection) => Promise<Place | undefined>
   readonly all: (name: string) => Promise<ReadonlyArray<Generation>>
@@ -96,10 +99,12 @@ export const generationRegistry = (db: Db, server: () => Promise<Server>): Gener
         const added = { version, generation, serial, stored: nameFor(collection, serial, registered) }
         return { result: added, change: { generations: [...registered.generations, added] } }
       }),
-    promote: async ({ name, version }) => {
+    promote: async ({ name, version }, built) => {
       const promoted = await change(name, async (registered) => {
         const live = generationIn(registered, { version, generation: 'live' })
         const next = generationIn(registered, { version, generation: 'next' })
+        if (next !== undefined && built !== undefined && next.serial !== built.serial)
+          throw new OperationFailed({ kind: 'unavailable', reason: `${name} is built anew by another process` })
         // What was promoted already is written once more: until then its success may not be confirmed.
         const again = live !== undefined && live.serial === registered.promoted ? live : undefined
         // Before it is decided: what is decided and can't be done would keep everybody from the generation.

@@ -300,6 +300,25 @@ if (mongoUrl === undefined) {
   )
 
   behaviour(
+    'a process promotes the build that it wrote, and not one that another began since',
+    async (t, { one, other }) => {
+      const live = freshCollection()
+      rightOf(await one.prepare(nextOf(live)))
+      await fill(one, nextOf(live), 1)
+      rightOf(await other.drop(nextOf(live)))
+      rightOf(await other.prepare(nextOf(live)))
+      t.deepEqual(
+        await one.promote(live),
+        E.left({ kind: 'unavailable', reason: `${live.name} is built anew by another process` }),
+      )
+      t.false(rightOf(await one.exists(live)))
+      await fill(other, nextOf(live), 2)
+      rightOf(await other.promote(live))
+      t.like(rightOf(await one.get(live, ['a'])).get('a'), { document: { group: '2' } })
+    },
+  )
+
+  behaviour(
     'what a promotion left behind is dropped by the next one, and nothing else',
     async (t, { one, connection, storedUnder }) => {
       const live = freshCollection()
