@@ -83,8 +83,15 @@ const refusalOf = (error: unknown): string | undefined => {
   return known === undefined ? undefined : `MongoDB ${known}`
 }
 
-/** A bulk write wraps whatever ended it, a connection that broke as well as an answer of the server. */
+/**
+ * A bulk write wraps whatever ended it, a connection that broke as well as an answer of the server. Where no server was found, what one of
+ * them can't be asked for is the cause.
+ */
 const causeOf = (error: unknown): unknown => {
+  if (error instanceof MongoServerSelectionError) {
+    const errors = [...(error.reason?.servers.values() ?? [])].map((server) => server.error)
+    return errors.find((one) => refusalOf(one) !== undefined) ?? error
+  }
   const cause: unknown = error instanceof MongoBulkWriteError ? error.errorResponse : undefined
   return cause instanceof MongoError ? cause : error
 }

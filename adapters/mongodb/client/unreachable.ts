@@ -1,12 +1,14 @@
 import { MongoServerSelectionError } from 'mongodb'
-import { OperationFailed } from '../failure.js'
+import { isFinal } from '../../../domain/store-failed.js'
+import { OperationFailed, storeFailure } from '../failure.js'
 
 /**
  * Throws why no server was reached, with a hint where TLS may be the cause. A server that is on its way up or down, and a proxy before one
  * that is away, do the same, so such a server is waited for.
  */
 export const throwUnreachable = (error: unknown, isTls: boolean): never => {
-  const sentence = error instanceof MongoServerSelectionError ? sentenceOf(error, isTls) : undefined
+  const mayPass = error instanceof MongoServerSelectionError && !isFinal(storeFailure(error))
+  const sentence = mayPass ? sentenceOf(error, isTls) : undefined
   if (sentence === undefined) throw error
   throw new OperationFailed({ kind: 'unavailable', reason: `${sentence} (MongoServerSelectionError)` })
 }

@@ -10,6 +10,7 @@ import { hostOf, mongoUrl, urlAt } from '../../kit/stores/mongo-url.js'
 import { testDatabase } from '../../kit/stores/mongodb.js'
 import { rightOf } from '../../kit/right-of.js'
 import { recordingLogger } from '../../kit/parts/recording-logger.js'
+import { hello, mongoListener } from '../../kit/network/mongodb-listener.js'
 import { breakNextWriteOf } from '../../kit/network/broken-write.js'
 import { tcpProxy, type TcpProxy } from '../../kit/network/tcp-proxy.js'
 import { until } from '../../kit/time/until.js'
@@ -159,6 +160,25 @@ for (const [title, url, onConnection, reason] of [
     await until('it is told', 60_000, () => failure()?.reason === told)
     t.is(failure()?.kind, 'unavailable')
     t.deepEqual(logger.lines.at(-1)?.fields, { reason: told })
+  })
+}
+
+const tooOld = { ...hello, maxWireVersion: 8 }
+
+for (const [title, others] of [
+  ['alone', ''],
+  ['beside one that is away', '127.0.0.1:9,'],
+] as const) {
+  test(`a MongoDB that is too old needs an operator: ${title}`, async (t) => {
+    const port = await mongoListener(t, { hello: tooOld })
+    const { failure, close } = rightOf(
+      connectMongo(`mongodb://${others}127.0.0.1:${port}/?replicaSet=rs0`, recordingLogger()),
+    )
+    t.teardown(close)
+    const reason = 'MongoDB is too old for the driver (MongoCompatibilityError)'
+    // A busy machine may not have come so far when the first attempt ends.
+    await until('it is told', 20_000, () => failure()?.reason === reason)
+    t.deepEqual(failure(), { kind: 'unavailable', reason, needsOperator: true })
   })
 }
 
