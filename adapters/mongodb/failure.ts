@@ -3,6 +3,7 @@ import {
   MongoBulkWriteError,
   MongoCompatibilityError,
   MongoError,
+  MongoMissingDependencyError,
   MongoNetworkError,
   MongoNetworkTimeoutError,
   MongoNotConnectedError,
@@ -77,6 +78,7 @@ export const storeFailure = (error: unknown): StoreFailure => {
 const refusalOf = (error: unknown): string | undefined => {
   if (!(error instanceof MongoError)) return undefined
   if (error instanceof MongoCompatibilityError) return 'MongoDB is too old for the driver'
+  if (error instanceof MongoMissingDependencyError) return missingPackage
   if (error instanceof MongoServerError && refusedCodes.has(Number(error.code))) return refused
   // The driver wraps what the TLS of this machine says of the other side.
   const known = tlsRefusal(`${error.message} ${error.cause instanceof Error ? error.cause.message : ''}`)
@@ -121,6 +123,7 @@ const tooSlow = 'MongoDB did not answer in time'
 const unconfirmed = 'MongoDB could not confirm a write'
 const allInUse = 'no connection to MongoDB was free in time'
 const refused = 'MongoDB refused the credentials'
+const missingPackage = 'an option of the URL of MongoDB needs a package that is not installed'
 export const tooLarge = 'a document is larger than MongoDB holds'
 
 /** However often it is written, it stays too large. */

@@ -5,6 +5,7 @@ import { E, type Either } from '../../../domain/prelude.js'
 import { monotonicTime } from '../../node/monotonic-time.js'
 import { tryCatch } from '../failure.js'
 import { hangsOf } from './hangs.js'
+import { tlsFiles } from './tls-files.js'
 import { throwUnreachable } from './unreachable.js'
 
 export type MongoConnection = {
@@ -69,7 +70,7 @@ type EffectiveOptions = MongoClient['options']
 
 /**
  * Options of the URL that take effect beside ours, and the values of each with which a process reads what it wrote, no two processes hold
- * a lease, and nobody waits in vain for a connection.
+ * a lease, and nobody waits in vain for a connection or a server.
  */
 const pinned: ReadonlyArray<OptionProblem & { readonly isKept: (options: EffectiveOptions) => boolean }> = [
   {
@@ -97,6 +98,7 @@ const pinned: ReadonlyArray<OptionProblem & { readonly isKept: (options: Effecti
   },
   // Without heartbeats nobody would notice what hangs (`hangs.ts`).
   { option: 'loadBalanced', must: 'false', isKept: ({ loadBalanced }) => !loadBalanced },
+  ...tlsFiles,
 ]
 
 /** Milliseconds between two attempts to reach a server for the first time, and between two looks for what hangs. */

@@ -2,11 +2,25 @@ import { MongoServerSelectionError } from 'mongodb'
 import { isFinal } from '../../../domain/store-failed.js'
 import { OperationFailed, storeFailure } from '../failure.js'
 
+/** What the driver says of options alone. By name, since it has subclasses of them for clients that are closed. */
+const ofOptions: ReadonlySet<string> = new Set([
+  'MongoAPIError',
+  'MongoParseError',
+  'MongoInvalidArgumentError',
+  'MongoMissingCredentialsError',
+])
+
 /**
  * Throws why no server was reached, with a hint where TLS may be the cause. A server that is on its way up or down, and a proxy before one
  * that is away, do the same, so such a server is waited for.
  */
 export const throwUnreachable = (error: unknown, isTls: boolean): never => {
+  if (error instanceof Error && ofOptions.has(error.name))
+    throw new OperationFailed({
+      kind: 'unavailable',
+      reason: `the driver of MongoDB refuses an option of the URL, or of its name in DNS (${error.name})`,
+      needsOperator: true,
+    })
   const mayPass = error instanceof MongoServerSelectionError && !isFinal(storeFailure(error))
   const sentence = mayPass ? sentenceOf(error, isTls) : undefined
   if (sentence === undefined) throw error

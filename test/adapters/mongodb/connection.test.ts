@@ -1,6 +1,9 @@
 import test, { type ExecutionContext } from 'ava'
 import { randomBytes } from 'node:crypto'
+import dns from 'node:dns'
+import { writeFileSync } from 'node:fs'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
+import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { mongoDocuments } from '../../../adapters/mongodb/documents.js'
 import { connectMongo, type MongoConnection } from '../../../adapters/mongodb/client/connection.js'
@@ -8,6 +11,7 @@ import { E } from '../../../domain/prelude.js'
 import type { Collection, Documents } from '../../../projections/ports.js'
 import { hostOf, mongoUrl, urlAt } from '../../kit/stores/mongo-url.js'
 import { testDatabase } from '../../kit/stores/mongodb.js'
+import { temporaryDirectory } from '../../kit/temporary-directory.js'
 import { rightOf } from '../../kit/right-of.js'
 import { recordingLogger } from '../../kit/parts/recording-logger.js'
 import { hello, mongoListener } from '../../kit/network/mongodb-listener.js'
@@ -15,6 +19,7 @@ import { breakNextWriteOf } from '../../kit/network/broken-write.js'
 import { tcpProxy, type TcpProxy } from '../../kit/network/tcp-proxy.js'
 import { until } from '../../kit/time/until.js'
 import { positionAt } from '../../kit/domain/samples.js'
+import { newIdentity } from '../webhook/certificates.js'
 
 const collection: Collection = { name: 'contacts', version: 1, indexes: { by_group: ['group'] }, generation: 'live' }
 
@@ -66,6 +71,33 @@ test('an option that would break what a process reads of its own, or its leases,
     connectMongo('mongodb://127.0.0.1:9/leads?loadBalanced=true', recordingLogger()),
     E.left({ kind: 'unusable-option', option: 'loadBalanced', must: 'false' }),
   )
+})
+
+test('an option that names a file which can not be used is refused by its name, where TLS is on', async (t) => {
+  const directory = temporaryDirectory(t)
+  const notPem = join(directory, 'not.pem')
+  writeFileSync(notPem, 'pass-word')
+  const at = (given: string): ReturnType<typeof connectMongo> =>
+    connectMongo(`mongodb://127.0.0.1:9/leads?${given}`, recordingLogger())
+  const must = 'the name of a PEM file that can be read'
+  for (const [option, file] of [
+    ['tlsCAFile', join(directory, 'none.pem')],
+    ['tlsCAFile', directory],
+    ['tlsCRLFile', join(directory, 'none.pem')],
+    ['tlsCRLFile', notPem],
+    ['tlsCertificateKeyFile', join(directory, 'none.pem')],
+    ['tlsCertificateKeyFile', notPem],
+  ] as const) {
+    const given = `${option}=${encodeURIComponent(file)}`
+    t.deepEqual(at(`tls=true&${given}`), E.left({ kind: 'unusable-option', option, must }), given)
+    await rightOf(at(given)).close()
+  }
+  const { cert, key } = newIdentity({ hosts: ['127.0.0.1'] }, undefined)
+  const pem = join(directory, 'own.pem')
+  writeFileSync(pem, `${cert}${key}`)
+  await rightOf(
+    at(`tls=true&tlsCAFile=${encodeURIComponent(pem)}&tlsCertificateKeyFile=${encodeURIComponent(pem)}`),
+  ).close()
 })
 
 /** Options that change how values are written and read. */
@@ -181,6 +213,31 @@ for (const [title, others] of [
     t.deepEqual(failure(), { kind: 'unavailable', reason, needsOperator: true })
   })
 }
+
+test('an option that the driver can not carry out needs an operator: a package is missing', async (t) => {
+  const port = await mongoListener(t, { hello })
+  const url = `mongodb://ada:pass-word@127.0.0.1:${port}/?authMechanism=GSSAPI&authSource=$external`
+  const { failure, close } = rightOf(connectMongo(url, recordingLogger()))
+  t.teardown(close)
+  await until('it is told', 20_000, () => failure()?.reason.includes('MongoMissingDependencyError') === true)
+  const reason = 'an option of the URL of MongoDB needs a package that is not installed (MongoMissingDependencyError)'
+  t.deepEqual(failure(), { kind: 'unavailable', reason, needsOperator: true })
+})
+
+test.serial('an option that the driver can not carry out needs an operator: by a name in DNS', async (t) => {
+  const { resolve } = dns.promises
+  t.teardown(() => void (dns.promises.resolve = resolve))
+  const records: Readonly<Record<string, unknown>> = {
+    SRV: [{ name: 'one.mongo.example.net', port: 9 }],
+    TXT: [['readPreference=secondary']],
+  }
+  dns.promises.resolve = ((_: string, type: string) => Promise.resolve(records[type])) as typeof resolve
+  const { failure, close } = rightOf(connectMongo('mongodb+srv://ada:pass-word@mongo.example.net/', recordingLogger()))
+  t.teardown(close)
+  await until('it is told', 20_000, () => failure() !== undefined)
+  const reason = 'the driver of MongoDB refuses an option of the URL, or of its name in DNS (MongoParseError)'
+  t.deepEqual(failure(), { kind: 'unavailable', reason, needsOperator: true })
+})
 
 test('operations fail after the connection is closed', async (t) => {
   const { db, close } = rightOf(connectMongo(nowhere, recordingLogger()))
