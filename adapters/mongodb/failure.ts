@@ -38,6 +38,7 @@ export const tryCatch = async <A>(operation: () => Promise<A>): Promise<Either<S
 const duplicateKey = 11000
 const namespaceExists = 48
 const namespaceNotFound = 26
+const atlasError = 8000
 
 /** Whether nothing else went wrong than that a document was inserted whose key exists already. */
 export const isDuplicate = (error: unknown): boolean => {
@@ -79,11 +80,16 @@ const refusalOf = (error: unknown): string | undefined => {
   if (!(error instanceof MongoError)) return undefined
   if (error instanceof MongoCompatibilityError) return 'MongoDB is too old for the driver'
   if (error instanceof MongoMissingDependencyError) return missingPackage
-  if (error instanceof MongoServerError && refusedCodes.has(Number(error.code))) return refused
+  if (error instanceof MongoServerError && isAboutCredentials(error)) return refused
   // The driver wraps what the TLS of this machine says of the other side.
   const known = tlsRefusal(`${error.message} ${error.cause instanceof Error ? error.cause.message : ''}`)
   return known === undefined ? undefined : `MongoDB ${known}`
 }
+
+/** Atlas gives one code to all that it refuses, a full disk too: what it says while a connection authenticates is about credentials. */
+const isAboutCredentials = (error: MongoServerError): boolean =>
+  refusedCodes.has(Number(error.code)) ||
+  (error.code === atlasError && (error.hasErrorLabel('HandshakeError') || /not allowed to do/.test(error.message)))
 
 /**
  * A bulk write wraps whatever ended it, a connection that broke as well as an answer of the server. Where no server was found, what one of
@@ -130,7 +136,7 @@ export const tooLarge = 'a document is larger than MongoDB holds'
 const tooLargeCodes: ReadonlySet<number> = new Set([10334, 17419, 17420])
 
 /** No user was named, or the password is wrong. */
-const refusedCodes: ReadonlySet<number> = new Set([13, 18, 8000])
+const refusedCodes: ReadonlySet<number> = new Set([13, 18])
 
 /** Errors of the server, by its own numbers. */
 const byCode: ReadonlyMap<number, string> = new Map([

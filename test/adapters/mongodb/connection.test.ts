@@ -214,6 +214,30 @@ for (const [title, others] of [
   })
 }
 
+const atlas = (errmsg: string) => ({ ok: 0, code: 8000, codeName: 'AtlasError', errmsg })
+
+for (const [title, answers, isRefused] of [
+  ['a password', { hello, saslStart: atlas('bad auth : Authentication failed.') }, true],
+  ['a right', { hello, find: atlas('user is not allowed to do action [find] on [leadloop.generations]') }, true],
+  ['space', { hello, find: atlas('you are over your space quota, using 513 MB of 512 MB') }, false],
+] as const) {
+  test(`the general error of Atlas is one of credentials only where it is about them: ${title}`, async (t) => {
+    const port = await mongoListener(t, answers)
+    const user = 'saslStart' in answers ? 'ada:pass-word@' : ''
+    const { db, failure, close } = rightOf(connectMongo(`mongodb://${user}127.0.0.1:${port}/`, recordingLogger()))
+    t.teardown(close)
+    const asked = async () => {
+      const answer = await mongoDocuments(db).exists(collection)
+      return E.isLeft(answer) ? (failure() ?? answer.left) : undefined
+    }
+    // A busy machine may not have come so far when the first attempt ends.
+    await until('it is told', 20_000, async () => (await asked())?.reason.includes('8000') === true)
+    const sentence = isRefused ? 'MongoDB refused the credentials' : 'MongoDB failed'
+    const told = { kind: 'unavailable', reason: `${sentence} (MongoServerError 8000)` }
+    t.deepEqual(await asked(), isRefused ? { ...told, needsOperator: true } : told)
+  })
+}
+
 test('an option that the driver can not carry out needs an operator: a package is missing', async (t) => {
   const port = await mongoListener(t, { hello })
   const url = `mongodb://ada:pass-word@127.0.0.1:${port}/?authMechanism=GSSAPI&authSource=$external`
