@@ -6,7 +6,7 @@ import { monotonicTime } from '../../node/monotonic-time.js'
 import { tryCatch } from '../failure.js'
 import { hangsOf } from './hangs.js'
 import { tlsFiles } from './tls-files.js'
-import { throwUnreachable } from './unreachable.js'
+import { isSilent, throwUnreachable } from './unreachable.js'
 
 export type MongoConnection = {
   readonly db: Db
@@ -35,6 +35,15 @@ const timeouts = {
   socketTimeoutMS: 5_000,
   waitQueueTimeoutMS: 2_000,
 } satisfies MongoClientOptions
+
+/**
+ * In milliseconds, for a first connection to a server that has not said anything yet: it has to be made and to shake hands to find the
+ * server, and once more with a password. An operation that waits for it meanwhile waits as long.
+ */
+const firstTimeouts = {
+  serverSelectionTimeoutMS: 2 * timeouts.connectTimeoutMS,
+  waitQueueTimeoutMS: 3 * timeouts.connectTimeoutMS,
+}
 
 /** In milliseconds: how long the server waits for a majority. Less than the socket's limit, so that the connection survives too. */
 const confirmedWithin = 4_000
@@ -180,14 +189,24 @@ const longestClose = timeouts.serverSelectionTimeoutMS + timeouts.waitQueueTimeo
 const isClosed = async (client: MongoClient): Promise<boolean> =>
   (await withinLimit(monotonicTime, longestClose, () => client.close().then(() => true))) ?? false
 
-/** The driver reconnects by itself, but for the first connection it makes one attempt only. */
+/**
+ * The driver reconnects by itself, but for the first connection it makes one attempt only, and begins the next one from nothing. It looks at
+ * the time limits in the options of its client each time.
+ */
 const untilConnected = async ({ client, logger, signal, tell }: Connecting): Promise<void> => {
   const isStopping = (): boolean => signal.aborted
   let reason: string | undefined
+  const attempt = async (): Promise<void> => {
+    try {
+      await client.connect()
+      Object.assign(client.options, timeouts)
+    } catch (error) {
+      Object.assign(client.options, isSilent(error) ? firstTimeouts : timeouts)
+      throwUnreachable(error, client.options.tls)
+    }
+  }
   while (!isStopping()) {
-    const connected = await tryCatch(() =>
-      client.connect().catch((error: unknown) => throwUnreachable(error, client.options.tls)),
-    )
+    const connected = await tryCatch(attempt)
     tell(E.isLeft(connected) ? connected.left : undefined)
     if (E.isRight(connected)) break
     if (connected.left.reason !== reason && !isStopping()) {

@@ -1,4 +1,4 @@
-import { MongoServerSelectionError } from 'mongodb'
+import { MongoError, MongoNetworkTimeoutError, MongoServerSelectionError, type ServerDescription } from 'mongodb'
 import { isFinal } from '../../../domain/store-failed.js'
 import { OperationFailed, storeFailure } from '../failure.js'
 
@@ -38,7 +38,20 @@ const sentenceOf = (error: MongoServerSelectionError, isTls: boolean): string | 
 }
 
 /** Neither an answer nor an error of any server. */
-const hasNothingCome = ({ reason }: MongoServerSelectionError): boolean => {
-  const servers = [...(reason?.servers.values() ?? [])]
-  return servers.length > 0 && servers.every(({ type, error }) => type === 'Unknown' && error === null)
+const hasNothingCome = (error: MongoServerSelectionError): boolean => {
+  const servers = serversOf(error)
+  return servers.length > 0 && servers.every(isSilentServer)
 }
+
+const serversOf = ({ reason }: MongoServerSelectionError): ReadonlyArray<ServerDescription> => [
+  ...(reason?.servers.values() ?? []),
+]
+
+const isSilentServer = ({ type, error }: ServerDescription): boolean =>
+  type === 'Unknown' && (error === null || error instanceof MongoNetworkTimeoutError)
+
+/** Whether a server may only be slow to answer: it was not heard of, or no connection for commands was ready in time. */
+export const isSilent = (error: unknown): boolean =>
+  error instanceof MongoServerSelectionError
+    ? serversOf(error).some(isSilentServer)
+    : error instanceof MongoError && error.name === 'MongoWaitQueueTimeoutError'

@@ -17,7 +17,7 @@ import { recordingLogger } from '../../kit/parts/recording-logger.js'
 import { hello, mongoListener } from '../../kit/network/mongodb-listener.js'
 import { breakNextWriteOf } from '../../kit/network/broken-write.js'
 import { tcpProxy, type TcpProxy } from '../../kit/network/tcp-proxy.js'
-import { until } from '../../kit/time/until.js'
+import { sleep, until } from '../../kit/time/until.js'
 import { positionAt } from '../../kit/domain/samples.js'
 import { newIdentity } from '../webhook/certificates.js'
 
@@ -194,6 +194,30 @@ for (const [title, url, onConnection, reason] of [
     t.deepEqual(logger.lines.at(-1)?.fields, { reason: told })
   })
 }
+
+test('a server is reached whose first answers take longer than anyone waits for one', async (t) => {
+  const nothing = { ok: 1, cursor: { id: 0n, ns: 'leadloop.generations', firstBatch: [] } }
+  const port = await mongoListener(t, { hello, find: nothing }, 1_500)
+  const { db, close } = rightOf(connectMongo(`mongodb://127.0.0.1:${port}/`, recordingLogger()))
+  t.teardown(close)
+  const documents = mongoDocuments(db)
+  await until('it is reached', 20_000, async () => E.isRight(await documents.exists(collection)))
+  // Once it was reached nobody waits longer than before.
+  t.like(db.client.options, { serverSelectionTimeoutMS: 1_000, waitQueueTimeoutMS: 2_000 })
+})
+
+test('a connection to a server that never answers is closed at once', async (t) => {
+  const port = await mongoListener(t, { hello }, 600_000)
+  const { failure, close } = rightOf(connectMongo(`mongodb://127.0.0.1:${port}/`, recordingLogger()))
+  await until('it was tried', 20_000, () => failure() !== undefined)
+  // In the midst of the next attempt, which is a longer one.
+  await sleep(1_000)
+  await soon(
+    t,
+    500,
+    close().then(() => 'closed'),
+  )
+})
 
 const tooOld = { ...hello, maxWireVersion: 8 }
 
