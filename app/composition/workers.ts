@@ -3,7 +3,7 @@ import type { Clock, CommandHandler, Ids, Logger, Time, Vault } from '../../doma
 import { account } from '../../domain/account.js'
 import { sender } from '../../domain/sender.js'
 import { webhook } from '../../domain/webhook.js'
-import type { WebhookResponse, WebhookSender } from '../../projections/delivery/sender.js'
+import type { WebhookResponse, WebhookSender } from '../../projections/delivery/webhook-sender.js'
 import { deliveryWorker } from '../../projections/delivery/worker.js'
 import type { ConsentVerifier } from '../../projections/follow-up/consent-verifier.js'
 import type { SenderOptOuts } from '../../projections/follow-up/sending/sender-opt-outs.js'
@@ -33,8 +33,8 @@ export type WorkerPorts = {
   readonly followers: Followers
   readonly commandHandler: CommandHandler
   readonly currentStates: CurrentStates
-  readonly sender: WebhookSender
-  readonly mail: MailSender
+  readonly webhookSender: WebhookSender
+  readonly mailSender: MailSender
   readonly messenger: Messenger
   readonly consentVerifier: ConsentVerifier
   readonly senderOptOuts: SenderOptOuts
@@ -89,7 +89,7 @@ export const workersOn = (ports: WorkerPorts): Workers => {
     store,
     documents,
     backoff,
-    sender: ports.mail,
+    mailSender: ports.mailSender,
     projected: followerOf(followers.readModels, notices.name),
   })
   const followUp = followUpWorker({

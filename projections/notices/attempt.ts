@@ -17,7 +17,7 @@ import { webhookEmail } from './webhook-email.js'
 export type AttemptPorts = RetryPorts & {
   readonly store: EventStore
   readonly documents: Documents
-  readonly sender: MailSender
+  readonly mailSender: MailSender
   readonly clock: Clock
 }
 
@@ -31,7 +31,7 @@ export const attemptNotice = async (
   { lease, siteUrl }: { readonly lease: Lease; readonly siteUrl: string },
   id: NoticeId,
 ): Promise<Position | undefined> => {
-  const { commandHandler, sender: mail, clock } = ports
+  const { commandHandler, mailSender, clock } = ports
   const { state } = await loadOrThrow(commandHandler, notice, id)
   // The read model may not show yet what another process did before this one took over.
   if (state.kind !== 'due' || state.dueAt > clock.now()) return undefined
@@ -46,7 +46,7 @@ export const attemptNotice = async (
       : webhookEmail(facts, { siteUrl, ...(await webhookContext(ports, facts)) })
   // The lease may have been lost while the streams were read, and then another process mails.
   if (isEnding(lease)) return undefined
-  const outcome = await mail.send({ id, at: facts.due_at, to: member.email, ...email })
+  const outcome = await mailSender.send({ id, at: facts.due_at, to: member.email, ...email })
   const attempt = attempts + 1
   const nextAttemptAt = nextMailAttemptAt(attempt, clock.now())
   return record(ports, lease, id, { type: 'RecordAttempt', attempt, outcome, nextAttemptAt })

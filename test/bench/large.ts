@@ -208,7 +208,7 @@ const measureTakeover = async ({ directory }: Seeded): Promise<Takeover> => {
     hasErasures: () => Promise.resolve(false),
     random: () => 0.5,
     observe: () => undefined,
-    sender: {
+    webhookSender: {
       send: () => {
         firstRequest ??= performance.now() - begun
         return new Promise(() => undefined)

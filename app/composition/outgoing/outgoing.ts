@@ -7,13 +7,19 @@ import { texting } from './texting.js'
 
 /** Whatever this process calls: webhooks, mail, texts, and who verifies consents. */
 export const outgoing = (config: Config, clock: Clock) => {
-  const sender = webhookSender({ allowPrivate: config.allowPrivateWebhooks })
+  const webhooks = webhookSender({ allowPrivate: config.allowPrivateWebhooks })
   const mail = outgoingMail(config)
   const texts = texting(config, clock)
   const close = (): void => {
-    sender.close()
+    webhooks.close()
     mail.close()
     texts.close()
   }
-  return { ...texts, sender, mail, consentVerifier: consentVerifier(config.consentVerifierUrl), close }
+  return {
+    ...texts,
+    webhookSender: webhooks,
+    mailSender: mail,
+    consentVerifier: consentVerifier(config.consentVerifierUrl),
+    close,
+  }
 }

@@ -1,7 +1,7 @@
 import { E, flow, type TaskEither } from '../../../domain/prelude.js'
 import type { KnownWebhook } from '../../../domain/webhook.js'
 import { samplePayloadOf } from '../../../projections/delivery/fan-out/payload.js'
-import { unsealable, type WebhookResponse } from '../../../projections/delivery/sender.js'
+import { unsealable, type WebhookResponse } from '../../../projections/delivery/webhook-sender.js'
 import { signedRequest } from '../../../projections/delivery/attempts/signed-request.js'
 import type { Endpoint } from '../../http/endpoint.js'
 import { answer, bind, check } from '../../http/steps.js'
@@ -36,5 +36,7 @@ const sendSample =
     const { events, format } = webhook.settings
     const body = samplePayloadOf(format, events[0] ?? 'started')
     const sample = signedRequest(ports, webhook, `test_${ports.ids.ulid()}`, body)
-    return E.right(E.isLeft(sample) ? unsealable : await ports.sender.send(sample.right, new AbortController().signal))
+    return E.right(
+      E.isLeft(sample) ? unsealable : await ports.webhookSender.send(sample.right, new AbortController().signal),
+    )
   }

@@ -7,7 +7,7 @@ import { isPublicAddress } from '../../../adapters/webhook/addresses/public-addr
 import { webhookSender, type SenderOptions } from '../../../adapters/webhook/sender.js'
 import type { Resolve } from '../../../adapters/webhook/addresses/resolve.js'
 import { webhookUrlProblem } from '../../../adapters/webhook/addresses/url-problem.js'
-import type { WebhookResponse, WebhookSender } from '../../../projections/delivery/sender.js'
+import type { WebhookResponse, WebhookSender } from '../../../projections/delivery/webhook-sender.js'
 import { manualTime } from '../../kit/time/manual-time.js'
 import { holds } from '../../kit/domain/property.js'
 import { openTrap, type Trap } from '../../kit/network/trap.js'

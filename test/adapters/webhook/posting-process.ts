@@ -1,5 +1,5 @@
 import { webhookSender } from '../../../adapters/webhook/sender.js'
-import type { WebhookRequest, WebhookResponse } from '../../../projections/delivery/sender.js'
+import type { WebhookRequest, WebhookResponse } from '../../../projections/delivery/webhook-sender.js'
 import { resolve } from './rows.js'
 
 /** A process that posts the requests of its argument, one after the other, and says how they ended. */

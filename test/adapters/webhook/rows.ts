@@ -3,7 +3,7 @@ import type { TlsOptions } from 'node:tls'
 import { monotonicTime } from '../../../adapters/node/monotonic-time.js'
 import { webhookSender } from '../../../adapters/webhook/sender.js'
 import type { Time } from '../../../domain/ports.js'
-import type { WebhookRequest } from '../../../projections/delivery/sender.js'
+import type { WebhookRequest } from '../../../projections/delivery/webhook-sender.js'
 import { sleep, until } from '../../kit/time/until.js'
 import { openRawReceiver, type Behaviour } from './raw-receiver.js'
 

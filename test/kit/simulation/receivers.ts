@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Position } from '../../../domain/event.js'
 import type { WebhookId } from '../../../domain/ids.js'
-import type { WebhookSender } from '../../../projections/delivery/sender.js'
+import type { WebhookSender } from '../../../projections/delivery/webhook-sender.js'
 import type { Life } from './life.js'
 import type { Trace } from './trace.js'
 import type { ManualClock } from '../time/manual-clock.js'

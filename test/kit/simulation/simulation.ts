@@ -73,7 +73,7 @@ export const openSimulation = (scene: Scene): Simulation => {
       ...scene,
       ...{ note, mostTimers },
       process: ({ life, ...parts }) =>
-        virtualProcess({ ...parts, sender: receivers.sender(life), unsaved: scene.unsaved }),
+        virtualProcess({ ...parts, webhookSender: receivers.sender(life), unsaved: scene.unsaved }),
     },
     clock,
   )

@@ -148,7 +148,7 @@ const openStage = async (
       readonly retrying: () => string | undefined
     } => {
       const sent: Array<Mail> = []
-      const sender = {
+      const mailSender = {
         send: (mail: Mail) => {
           sent.push(mail)
           return answer(mail)
@@ -160,7 +160,7 @@ const openStage = async (
         store,
         documents,
         commandHandler,
-        sender,
+        mailSender,
         clock,
         ids,
         logger,
