@@ -31,7 +31,7 @@ export const inboundEndpoint = (ports: InboundPorts, provider: TextProvider): En
     handle: flow(
       withSignedForm(provider, () => '/messaging/twilio/inbound'),
       bind('inbound', ({ form }) => pipe(TE.fromEither(provider.textFrom(form)), TE.mapLeft(invalid))),
-      bind('received', ({ inbound }) => received(receiving, inbound)),
+      bind('received', ({ inbound }) => receiveText(receiving, inbound)),
       answer(204, () => undefined),
     ),
   }
@@ -43,7 +43,7 @@ type Receiving = InboundPorts & ReceivingPorts & { readonly playbookAt: Playbook
  * An opt-out counts in every account of the sender to which it came, and so does who opts in again; any other text is for the account
  * that wrote to the number from there last, which alone answers. Nothing is kept of one that is for nobody.
  */
-const received = (ports: Receiving, inbound: InboundText): TaskEither<Problem, undefined> => {
+const receiveText = (ports: Receiving, inbound: InboundText): TaskEither<Problem, undefined> => {
   const phone = phoneFromText(inbound.from)
   if (phone === undefined) {
     ports.unplaced('text')
@@ -56,7 +56,7 @@ const received = (ports: Receiving, inbound: InboundText): TaskEither<Problem, u
     bind('toSender', ({ addressed }) => saidBy(ports, inbound, phone, addressed.cameTo)),
     check(({ areShown, toSender }) => (areShown || saysSomething(toSender) ? undefined : newestNotShown)),
     chain(({ addressed, toSender }) =>
-      toSender === 'repeated' ? TE.right(undefined) : recorded(ports, inbound, addressed, toSender),
+      toSender === 'repeated' ? TE.right(undefined) : recordText(ports, inbound, addressed, toSender),
     ),
   )
 }
@@ -75,7 +75,7 @@ const saidBy =
 const saysSomething = (toSender: SaidToSender | 'repeated'): boolean =>
   toSender === 'repeated' || toSender.said !== undefined
 
-const recorded = (
+const recordText = (
   ports: Receiving,
   inbound: InboundText,
   { cameTo, meant }: OfSender,
@@ -85,11 +85,11 @@ const recorded = (
     TE.Do,
     bind('contacts', () => contactsMeant(ports, toSender.said, meant, actor)),
     bind('last', ({ contacts }) => writtenToLast(ports, contacts, cameTo)),
-    chain(({ contacts, last }) => recordedFor(ports, inbound, toSender, contacts, last)),
+    chain(({ contacts, last }) => recordForContacts(ports, inbound, toSender, contacts, last)),
   )
 
 /** `last`: the one of the contacts that was written to last. */
-const recordedFor =
+const recordForContacts =
   (
     ports: Receiving,
     { text, providerId, mark }: InboundText,

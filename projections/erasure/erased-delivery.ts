@@ -51,7 +51,7 @@ export const eraseDelivery = async (
   const stream = streamOf(delivery, id)
   const { events } = orThrow(await store.read(stream))
   if (events.length === 0) return undefined
-  const closing = closingIn(events) ?? closingIn(await closed(ports, id, why, events))
+  const closing = closingIn(events) ?? closingIn(await closeDelivery(ports, id, why, events))
   if (closing === undefined) return undefined
   await countResends(ports, id, why, events)
   orThrow(await store.truncate(stream, closing.revision))
@@ -104,7 +104,7 @@ type Events = ReadonlyArray<Recorded<DomainEvent>>
 
 const closingIn = (events: Events) => events.flatMap((event) => (event.type === 'DeliveryErased' ? [event] : [])).at(-1)
 
-const closed = async (
+const closeDelivery = async (
   { commandHandler }: DeliveryErasurePorts,
   id: DeliveryId,
   { why, at, causeOf }: Why,

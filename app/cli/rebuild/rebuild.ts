@@ -71,7 +71,7 @@ const rebuildIn = async (
     if (!(await leases.acquired)) {
       return E.left('A process with the role projector maintains these read models: stop it first.')
     }
-    return await rebuilt(projections, opened.right, leases, trying)
+    return await rebuildAndPromote(projections, opened.right, leases, trying)
   } catch (error) {
     return E.left(`The rebuild stopped: ${toldReason(error)}. What is served stays as it was.`)
   } finally {
@@ -87,7 +87,7 @@ const tell = (reason: string): void => {
 }
 
 /** Builds the read models beside what is served, compares them, and has them served: from the comparison on no lease may be lost. */
-const rebuilt = async (
+const rebuildAndPromote = async (
   projections: ReadonlyArray<AnyProjection>,
   { store, documents }: Stores,
   leases: Leases,

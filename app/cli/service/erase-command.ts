@@ -20,7 +20,7 @@ export const eraseCommand = new Command('erase')
       '\n\nExample:\n  $ npx leadloop erase acc_… nct_… --by ticket-4711',
   )
   .action((account: AccountId, contact: ContactId, { by }: { readonly by: string }) =>
-    run('erase', (config) => calling(config, withoutPosting, (call) => erased(call, account, contact, by))),
+    run('erase', (config) => calling(config, withoutPosting, (call) => callErase(call, account, contact, by))),
   )
 
 /** What is due to the person must not be posted first. */
@@ -30,7 +30,7 @@ const withoutPosting: Config['roles'] = new Set(['api', 'projector'])
 const longestWait = 60_000
 const pause = 500
 
-const erased = async (
+const callErase = async (
   call: Call,
   account: AccountId,
   contact: ContactId,

@@ -76,7 +76,7 @@ export const attemptWith = (ports: AttemptPorts, newDeliveries: Pick<NewDeliveri
   }
 
   /** The next attempt of the schedule. */
-  const scheduled = async (queue: WebhookQueue, id: DeliveryId): Promise<AttemptEnd> => {
+  const postScheduled = async (queue: WebhookQueue, id: DeliveryId): Promise<AttemptEnd> => {
     const receiver = await receiverOf(queue)
     const loaded = (await takenUnlessErased(id)) ?? (await load(id))
     const { state } = loaded
@@ -94,7 +94,7 @@ export const attemptWith = (ports: AttemptPorts, newDeliveries: Pick<NewDeliveri
   }
 
   /** The attempt that somebody asked for: it does not count in the schedule, and goes to a webhook that is off too. */
-  const resent = async (queue: WebhookQueue, id: DeliveryId): Promise<AttemptEnd> => {
+  const postResend = async (queue: WebhookQueue, id: DeliveryId): Promise<AttemptEnd> => {
     const receiver = await receiverOf(queue)
     const loaded = await load(id)
     const { state } = loaded
@@ -105,7 +105,7 @@ export const attemptWith = (ports: AttemptPorts, newDeliveries: Pick<NewDeliveri
     return record(queue, id, loaded, { type: 'RecordResend', ...posted })
   }
 
-  return (queue, id, kind) => (kind === 'resend' ? resent(queue, id) : scheduled(queue, id))
+  return (queue, id, kind) => (kind === 'resend' ? postResend(queue, id) : postScheduled(queue, id))
 }
 
 const unrecorded = (isStillDue: boolean): AttemptEnd => ({ position: undefined, isStillDue })

@@ -83,19 +83,19 @@ export const sendMessage = async (
   // The provider has reported on an earlier try.
   if (begun.state.kind !== 'sending') return positionOf(begun)
   const { attempt, begunAt } = begun.state
-  if (!(await sent.isStillDecided())) return missed(ports, sent, attempt)
+  if (!(await sent.isStillDecided())) return recordMissedTry(ports, sent, attempt)
   const outgoing: OutgoingMessage = { id: facts.message_id, to, text: begun.state.text, from, validUntil }
   const outcome = await messenger.send(outgoing)
   if (outcome.kind !== 'unknown') {
-    const position = await ended(ports, sent, attempt, outcome, from)
+    const position = await recordEnd(ports, sent, attempt, outcome, from)
     if (outcome.kind === 'accepted' && sent.isProbe) await releaseSender(ports, lease, facts.account_id, from)
     return position
   }
-  return settled(ports, sent, attempt, outgoing, { since: begunAt, wait: settlingTime })
+  return settleTry(ports, sent, attempt, outgoing, { since: begunAt, wait: settlingTime })
 }
 
 /** This failure is not the message's, so it never counts toward giving up. */
-const missed = async (ports: SendingPorts, sent: Sending, attempt: number): Promise<Position | undefined> => {
+const recordMissedTry = async (ports: SendingPorts, sent: Sending, attempt: number): Promise<Position | undefined> => {
   const now = ports.clock.now()
   const nextAttemptAt = nextMessageTryAt(attempt, now)
   const reason = 'the moment for it was missed'
@@ -115,32 +115,32 @@ export const settleMessage = async (ports: SendingPorts, sent: Sending): Promise
   // The process that tried it may have ended a moment ago.
   const age = Math.max(millisecondsOf(ports.clock.now()) - millisecondsOf(since), 0)
   const outgoing: OutgoingMessage = { id, to: sent.to, text, from, validUntil: undefined }
-  return settled(ports, sent, attempt, outgoing, { since, wait: settlingTime - age })
+  return settleTry(ports, sent, attempt, outgoing, { since, wait: settlingTime - age })
 }
 
 /** When the try was begun, and for how many milliseconds the provider is left alone. */
 type Asking = { readonly since: Instant; readonly wait: number }
 
 /** What the provider has not got is tried again; of what nobody can tell it is said so. */
-const settled = async (
+const settleTry = async (
   ports: SendingPorts,
   sent: Sending,
   attempt: number,
   outgoing: OutgoingMessage,
   asking: Asking,
 ): Promise<Position | undefined> => {
-  const found = await askedFor(ports, sent, outgoing, asking)
-  if (found.kind === 'accepted') return ended(ports, sent, attempt, found)
+  const found = await askProvider(ports, sent, outgoing, asking)
+  if (found.kind === 'accepted') return recordEnd(ports, sent, attempt, found)
   const reason = 'the provider did not say whether it took the message'
-  if (found.kind === 'unknown') return ended(ports, sent, attempt, { kind: 'unknown', reason })
-  return ended(ports, sent, attempt, {
+  if (found.kind === 'unknown') return recordEnd(ports, sent, attempt, { kind: 'unknown', reason })
+  return recordEnd(ports, sent, attempt, {
     kind: 'failed',
     reason: 'the provider did not take the message',
     retryAt: undefined,
   })
 }
 
-const askedFor = async (
+const askProvider = async (
   ports: SendingPorts,
   { lease, facts }: Sending,
   outgoing: OutgoingMessage,
@@ -159,7 +159,7 @@ const askedFor = async (
   }
 }
 
-const ended = async (
+const recordEnd = async (
   ports: SendingPorts,
   sent: Sending,
   attempt: number,
