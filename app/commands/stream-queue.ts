@@ -6,10 +6,10 @@ import { E, type Either } from '../../domain/prelude.js'
 export type StreamQueue = {
   /** For requests, which may be any number: where too many commands wait for the stream already, theirs is refused. */
   readonly ofRequests: CommandHandler
-  /** For what this process does by itself, one thing after the other: it always gets its turn. */
+  /** For what this process does by itself, one thing after the other: it is never refused. */
   readonly ofWork: CommandHandler
-  /** Takes the turn of a stream at once, until the function that it gives is called; undefined where another command has it. */
-  readonly tryTurn: (stream: string) => (() => void) | undefined
+  /** Locks a stream at once, until the function that it gives is called; undefined where a command for it is under way. */
+  readonly tryLock: (stream: string) => (() => void) | undefined
 }
 
 /** Commands that wait for one stream, when no more of requests are taken: more than a store that answers ever leaves waiting. */
@@ -25,17 +25,17 @@ export const streamQueue = (handler: CommandHandler): StreamQueue => {
 
   const afterOthers = <A>(stream: string, task: () => Promise<A>): Promise<A> => {
     const queue = queues.get(stream)
-    const turn = queue === undefined ? task() : queue.last.then(task, task)
-    const own = queue ?? { last: turn, waiting: 0 }
-    own.last = turn
+    const done = queue === undefined ? task() : queue.last.then(task, task)
+    const own = queue ?? { last: done, waiting: 0 }
+    own.last = done
     own.waiting += 1
     queues.set(stream, own)
     const leave = (): void => {
       own.waiting -= 1
       if (own.waiting === 0) queues.delete(stream)
     }
-    turn.then(leave, leave)
-    return turn
+    done.then(leave, leave)
+    return done
   }
   const ofWork: CommandHandler = {
     load: handler.load,
@@ -44,7 +44,7 @@ export const streamQueue = (handler: CommandHandler): StreamQueue => {
   }
   return {
     ofWork,
-    tryTurn: (stream) => {
+    tryLock: (stream) => {
       if (queues.has(stream)) return undefined
       let leave: () => void = () => undefined
       void afterOthers(stream, () => new Promise<void>((resolve) => (leave = resolve)))

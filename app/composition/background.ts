@@ -32,7 +32,7 @@ type BackgroundWork = {
   /** Those that one process at a time runs, whichever does now, and those that run in this one. */
   readonly followers: () => ReadonlyArray<ObservedFollower>
   /** Followers that have not begun, or have not caught up yet with the log as it was when this process began. */
-  readonly lateFollowers: () => ReadonlyArray<string>
+  readonly awaitedFollowers: () => ReadonlyArray<string>
   readonly stop: () => Promise<void>
 }
 
@@ -58,7 +58,7 @@ export const backgroundWork = (ports: Ports): BackgroundWork => {
   const ownWorkers = roles.has('delivery') ? [delivery.follower, followUp.follower] : []
   const mailing = roles.has('delivery') ? [noticeMailer.observed] : []
   const retentions = roles.has('projector') ? retentionsOn(ports) : []
-  let late: ReadonlyArray<string> = [...followers.all, ...ownWorkers].map(({ name }) => name)
+  let awaited: ReadonlyArray<string> = [...followers.all, ...ownWorkers].map(({ name }) => name)
 
   const existing = (readModels: Followers['readModels']): Promise<void> =>
     built(
@@ -83,7 +83,7 @@ export const backgroundWork = (ports: Ports): BackgroundWork => {
     await Promise.all(own.map(({ follower }) => follower.caughtUpHere(head, stopping.signal)))
     if (stopping.signal.aborted) return
     running = [...running, start(follower, tried)]
-    late = late.filter((one) => one !== follower.name)
+    awaited = awaited.filter((one) => one !== follower.name)
   }
 
   const startWorkers = (head: Position): Promise<unknown> =>
@@ -94,7 +94,7 @@ export const backgroundWork = (ports: Ports): BackgroundWork => {
     await existing(followers.readModels)
     const catchUp = async ({ name, caughtUpHere }: LeasedFollower): Promise<void> => {
       await caughtUpHere(head, stopping.signal)
-      late = late.filter((one) => one !== name)
+      awaited = awaited.filter((one) => one !== name)
     }
     await Promise.all(followers.all.map(catchUp))
     // Meanwhile the reactions have finished what a crash left open: the first request sees that too.
@@ -110,7 +110,7 @@ export const backgroundWork = (ports: Ports): BackgroundWork => {
       ...mailing,
       ...retentions.map(({ observed }) => observed),
     ],
-    lateFollowers: () => late,
+    awaitedFollowers: () => awaited,
     begin: async (head) => {
       running = ports.everyProcessFollowers.map((one) => one.start())
       shareWork(ports, worked, retentions)

@@ -96,7 +96,8 @@ export const wire = (config: Config, { stores, secrets, ...ports }: Opened, metr
     siteUrl: site.now,
     webhookUrlProblem: (url: string) => webhookUrlProblem(url, config.allowPrivateWebhooks),
   }
-  const health = { followers: background.followers, lateFollowers: background.lateFollowers, readModels, parkedCounts }
+  const { awaitedFollowers } = background
+  const health = { followers: background.followers, awaitedFollowers, readModels, parkedCounts }
   const routes = surfaces({ ...manage, ...calls, ...health, operatorKey, metrics, roles: config.roles })
   const close = (): void => {
     stopping.abort()

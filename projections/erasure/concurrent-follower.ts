@@ -7,14 +7,14 @@ import type { ProjectedEvent } from '../projection.js'
 import { isLogged } from '../subscriptions/backoff.js'
 import type { Checkpoint } from '../subscriptions/checkpoint.js'
 import { follow, waiters, type Follower, type FollowPorts, type RunningFollower } from '../subscriptions/follower.js'
-import { fairQueue, type Turn } from './fair-queue.js'
+import { fairQueue, type QueuedWork } from './fair-queue.js'
 
 /** What follows the log and handles events at once. A repeat of what it does changes nothing. */
 export type ConcurrentFollower = Pick<Follower, 'name' | 'categories'> & {
   readonly checkpoint: Checkpoint
   readonly places: Places
   /** Undefined where nothing follows from the event. A failure is tried again, and nothing more is read of the log before. */
-  readonly turnOf: (event: ProjectedEvent) => Promise<Turn | undefined>
+  readonly workOf: (event: ProjectedEvent) => Promise<QueuedWork | undefined>
   /** Tried again in its place where it throws. Ends when `stopping` aborts. */
   readonly handle: (event: ProjectedEvent, stopping: AbortSignal) => Promise<void>
   readonly skip: NonNullable<Follower['skip']>
@@ -74,14 +74,14 @@ export const followAtOnce = (follower: ConcurrentFollower, ports: FollowPorts): 
 }
 
 /** `after`: up to there everything before it was taken. */
-type Unhandled = Turn & { readonly event: ProjectedEvent; readonly after: Position }
+type Unhandled = QueuedWork & { readonly event: ProjectedEvent; readonly after: Position }
 
 type UnhandledEvents = {
   readonly size: () => number
   readonly takenTo: () => Position
   /** Up to there everything is handled. */
   readonly position: () => Position
-  readonly add: (event: ProjectedEvent, turn: Turn) => Unhandled
+  readonly add: (event: ProjectedEvent, work: QueuedWork) => Unhandled
   readonly takeTo: (position: Position) => void
   readonly delete: (one: Unhandled) => void
 }
@@ -103,9 +103,9 @@ const unhandledEvents = (): UnhandledEvents => {
       for (const { after } of unhandled) return after
       return taken
     },
-    add: (event, turn) => {
+    add: (event, work) => {
       takeTo(event.position)
-      const one = { ...turn, event, after: before }
+      const one = { ...work, event, after: before }
       unhandled.add(one)
       return one
     },
@@ -126,7 +126,7 @@ type Handling = {
 
 /** `onHandled` is called whenever an event was handled. */
 const handlingAtOnce = (
-  { name, places, checkpoint, turnOf, handle }: ConcurrentFollower,
+  { name, places, checkpoint, workOf, handle }: ConcurrentFollower,
   ports: FollowPorts,
   unhandled: UnhandledEvents,
   onHandled: () => void,
@@ -171,16 +171,16 @@ const handlingAtOnce = (
 
   return {
     take: async ({ events, position }) => {
-      const turns: Array<Turn | undefined> = []
-      for (const event of events) turns.push(await turnOf(event))
+      const queued: Array<QueuedWork | undefined> = []
+      for (const event of events) queued.push(await workOf(event))
       // From here on nothing fails: of a batch that comes again nothing was taken.
       for (const [index, event] of events.entries()) {
         while (unhandled.size() >= mostUnhandled && !stopping.signal.aborted) {
           await abortable(stopping.signal, (done) => void (endWait = done))
         }
         if (stopping.signal.aborted) return
-        const turn = turns[index]
-        if (turn !== undefined) queue.add(unhandled.add(event, turn))
+        const work = queued[index]
+        if (work !== undefined) queue.add(unhandled.add(event, work))
         begin()
       }
       unhandled.takeTo(position)

@@ -90,7 +90,7 @@ export const eraser = (ports: EraserPorts): ConcurrentFollower => {
     categories: ['erasure', 'parked'],
     checkpoint,
     places,
-    turnOf: async (event) => {
+    workOf: async (event) => {
       const stream = await workedStreamOf(ports, event)
       return stream === undefined ? undefined : { subject: stream, account_id: await accountOf(ports, event, stream) }
     },

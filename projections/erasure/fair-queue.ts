@@ -2,7 +2,7 @@ import { fairTurns, type Places } from '../../domain/fair-turns.js'
 import type { AccountId } from '../../domain/ids.js'
 
 /** Whose work it is, and what it concerns: of one subject the later waits until the earlier has ended. */
-export type Turn = { readonly account_id: AccountId; readonly subject: string }
+export type QueuedWork = { readonly account_id: AccountId; readonly subject: string }
 
 type FairQueue<A> = {
   readonly add: (one: A) => void
@@ -12,7 +12,7 @@ type FairQueue<A> = {
 }
 
 /** Work that waits for a place: accounts take turns, and whatever one of them has under way leaves places to the others. */
-export const fairQueue = <A extends Turn>(places: Places): FairQueue<A> => {
+export const fairQueue = <A extends QueuedWork>(places: Places): FairQueue<A> => {
   /** By subject what has not ended, in the order in which it came. */
   const ofSubject = new Map<string, Array<A>>()
   /** By account what may be begun; the account that has begun nothing for longest comes first. */
@@ -42,7 +42,7 @@ export const fairQueue = <A extends Turn>(places: Places): FairQueue<A> => {
       )
       for (const one of begun) {
         const own = ready.get(one.account_id) ?? []
-        // An account's turns are taken in their order.
+        // What an account has ready is begun in its order.
         own.shift()
         ready.delete(one.account_id)
         if (own.length > 0) ready.set(one.account_id, own)

@@ -54,7 +54,7 @@ export const runProjection = (projection: AnyProjection, ports: RunnerPorts): Ru
   const stopping = new AbortController()
 
   /** Writes wait for each other: some servers lose one of two concurrent updates of a checkpoint. */
-  const inTurn = (write: () => Promise<unknown>): Promise<unknown> => {
+  const afterOtherWrites = (write: () => Promise<unknown>): Promise<unknown> => {
     lastWrite = lastWrite.then(write, write)
     return lastWrite
   }
@@ -65,7 +65,7 @@ export const runProjection = (projection: AnyProjection, ports: RunnerPorts): Ru
     isSavingSoon = true
     await time.sleep(idleDelay, stopping.signal)
     isSavingSoon = false
-    await inTurn(async () => {
+    await afterOtherWrites(async () => {
       if (handled > saved && !stopping.signal.aborted) await documents.apply(collection, [], handled)
     })
   }
@@ -73,10 +73,10 @@ export const runProjection = (projection: AnyProjection, ports: RunnerPorts): Ru
     {
       name: projection.name,
       categories: projection.categories,
-      begin: async (stopping) => {
+      begin: async (signal) => {
         if (!orThrow(await documents.exists(collection))) {
           logger.debug({ readModel: projection.name }, 'building a read model from the log')
-          await build({ projection, documents }, store, stopping)
+          await build({ projection, documents }, store, signal)
           orThrow(await documents.promote(collection))
         } else {
           // What an interrupted rebuild left behind would keep what an erasure removes.
@@ -96,7 +96,7 @@ export const runProjection = (projection: AnyProjection, ports: RunnerPorts): Ru
           return
         }
         idle = 0
-        await inTurn(async () => {
+        await afterOtherWrites(async () => {
           await applyBatch(projection, documents, { events: mine, position })
           handled = position
           saved = position
@@ -105,28 +105,28 @@ export const runProjection = (projection: AnyProjection, ports: RunnerPorts): Ru
       end: async (position) => {
         stopping.abort()
         // A failure is ignored: what was not saved is handled again and changes nothing.
-        if (position > saved) await inTurn(() => documents.apply(collection, [], position))
+        if (position > saved) await afterOtherWrites(() => documents.apply(collection, [], position))
       },
     },
     ports,
   )
-  return { ...follower, rebuild: () => rebuildBeside(projection, ports, inTurn, stopping.signal) }
+  return { ...follower, rebuild: () => rebuildBeside(projection, ports, afterOtherWrites, stopping.signal) }
 }
 
 /** Builds a read model anew beside the live one. While it takes that one's place live writes wait, so that it has all that they wrote. */
 const rebuildBeside = async (
   projection: AnyProjection,
   { store, documents, build }: RunnerPorts,
-  inTurn: (write: () => Promise<unknown>) => Promise<unknown>,
-  stopping: AbortSignal,
+  afterOtherWrites: (write: () => Promise<unknown>) => Promise<unknown>,
+  signal: AbortSignal,
 ): Promise<number> => {
   const next = collectionOf(projection, 'next')
   let count = 0
   try {
     orThrow(await documents.drop(next))
-    await build({ projection, documents }, store, stopping)
-    await inTurn(async () => {
-      await buildAlone({ projection, documents }, store, stopping)
+    await build({ projection, documents }, store, signal)
+    await afterOtherWrites(async () => {
+      await buildAlone({ projection, documents }, store, signal)
       count = orThrow(await documents.count(next))
       orThrow(await documents.promote(collectionOf(projection)))
     })

@@ -30,7 +30,7 @@ type Done<State> = { readonly state: State; readonly events: Events; readonly al
 
 type Ports = {
   readonly cache: AggregateCache
-  readonly queue: Pick<StreamQueue, 'tryTurn'>
+  readonly queue: Pick<StreamQueue, 'tryLock'>
   readonly reactor: Pick<Reactor, 'follow' | 'carriedOut'>
   readonly store: Pick<EventStore, 'readLast'>
   readonly appendAll: AppendAll
@@ -69,10 +69,10 @@ export const unitOfWork =
 type Staged = StreamAppend & { readonly evolver: MayHaveSnapshots; readonly after: Aggregate<unknown> }
 
 /** Aggregates to which events are appended in memory alone. The streams are nobody else's until the end. */
-const staging = (cache: AggregateCache, { tryTurn }: Pick<StreamQueue, 'tryTurn'>) => {
+const staging = (cache: AggregateCache, { tryLock }: Pick<StreamQueue, 'tryLock'>) => {
   const appends: Array<Staged> = []
   const current = new Map<string, Aggregate<unknown>>()
-  const turns = new Map<string, () => void>()
+  const locks = new Map<string, () => void>()
 
   const aggregates: Aggregates = {
     load: <State, Event extends DomainEvent>(
@@ -83,10 +83,10 @@ const staging = (cache: AggregateCache, { tryTurn }: Pick<StreamQueue, 'tryTurn'
       const own = current.get(stream)
       // A stream is folded by one decider.
       if (own !== undefined) return Promise.resolve(E.right(own as Aggregate<State>))
-      // Others may hold a stream and wait for one of these: so nothing here waits for its turn.
-      const leave = turns.get(stream) ?? tryTurn(stream)
-      if (leave === undefined) return Promise.resolve(notNow)
-      turns.set(stream, leave)
+      // Others may hold a stream and wait for one of these: so nothing here waits for a lock.
+      const unlock = locks.get(stream) ?? tryLock(stream)
+      if (unlock === undefined) return Promise.resolve(notNow)
+      locks.set(stream, unlock)
       return cache.load(evolver, stream, assumed)
     },
     append: (evolver, stream, aggregate, events) => {
@@ -108,7 +108,7 @@ const staging = (cache: AggregateCache, { tryTurn }: Pick<StreamQueue, 'tryTurn'
       for (const { evolver, stream, after, events } of appends) cache.appended(evolver, stream, after, events.length)
     },
     end: (): void => {
-      for (const leave of turns.values()) leave()
+      for (const unlock of locks.values()) unlock()
     },
   }
 }

@@ -13,7 +13,7 @@ export type HealthPorts = {
   /** Undefined where it can't be told. */
   readonly parkedCounts: () => Promise<ReadonlyArray<ParkedCount> | undefined>
   /** The followers that the start of this process still waits for. */
-  readonly lateFollowers: () => ReadonlyArray<string>
+  readonly awaitedFollowers: () => ReadonlyArray<string>
 }
 
 /** For whoever watches over the process: no key, no personal value. */
@@ -61,7 +61,7 @@ type Readiness = {
 }
 
 const readinessOf = async (ports: HealthPorts): Promise<Readiness> => {
-  const { store, time, parkedCounts, lateFollowers } = ports
+  const { store, time, parkedCounts, awaitedFollowers } = ports
   const followers = ports.followers()
   const head = await store.head()
   if (E.isLeft(head)) return { status: 'the event store does not answer' }
@@ -76,7 +76,7 @@ const readinessOf = async (ports: HealthPorts): Promise<Readiness> => {
   const parked = counts
     ?.filter(({ events }) => events > 0)
     .map(({ processManager, events }) => ({ process_manager: processManager, events }))
-  const starting = lateFollowers()
+  const starting = awaitedFollowers()
   const isWhole =
     projections.every(({ lag, failure, retrying }) => lag !== null && failure === null && retrying === null) &&
     parked?.length === 0 &&

@@ -47,7 +47,7 @@ const readAtOnce = 8
 export const scheduler = (ports: SchedulerPorts): Scheduler => {
   const { clock, logger, backoff, failingWork } = ports
   const slots = processSlots()
-  const inTurn = semaphore(readAtOnce)
+  const limited = semaphore(readAtOnce)
 
   const schedule = (queue: WebhookQueue): void => {
     if (isEnding(queue.lease)) slots.scheduled(queue)
@@ -64,7 +64,7 @@ export const scheduler = (ports: SchedulerPorts): Scheduler => {
     do {
       queue.needsRefill = false
       try {
-        if ((await inTurn(() => fill(filling, queue))) === 'no-slot') waitForSlot(queue)
+        if ((await limited(() => fill(filling, queue))) === 'no-slot') waitForSlot(queue)
         failures = 0
         failingWork.ended(queue.webhookId)
       } catch (error) {

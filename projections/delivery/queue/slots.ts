@@ -9,7 +9,7 @@ export type Slots = {
   /** How many are taken. */
   readonly taken: () => number
   /**
-   * How many the queue may take now: it needs both a free slot, which is set aside for no other, and room within its own
+   * How many the queue may take now: it needs both a free slot, which is kept for no other, and room within its own
    * concurrency limit.
    */
   readonly freeFor: (queue: WebhookQueue) => number
@@ -18,7 +18,7 @@ export type Slots = {
   /** Puts the queue among those that wait for a free slot. */
   readonly wait: (queue: WebhookQueue) => void
   /**
-   * Calls `schedule` for as many waiting queues as there are free slots. One slot is set aside for each until it takes it, or
+   * Calls `schedule` for as many waiting queues as there are free slots. One slot is kept for each until it takes it, or
    * `scheduled` is called for it, since it may need none.
    */
   readonly wake: (schedule: (queue: WebhookQueue) => void) => void
@@ -33,13 +33,13 @@ export const processSlots = (): Slots => {
   let taken = 0
   let takenBySlow = 0
 
-  /** Those that are set aside for nobody. */
+  /** Those that are kept for nobody. */
   const free = (isSlow: boolean): number => {
     const left = slotsInAll - taken - woken.fast.size - woken.slow.size
     return isSlow ? Math.min(left, slotsForSlow - takenBySlow - woken.slow.size) : left
   }
   const kindOf = ({ limit }: WebhookQueue): keyof typeof waiting => (limit.isSlow ? 'slow' : 'fast')
-  const setAsideFor = (queue: WebhookQueue): number => (woken[kindOf(queue)].has(queue) ? 1 : 0)
+  const keptFor = (queue: WebhookQueue): number => (woken[kindOf(queue)].has(queue) ? 1 : 0)
 
   const giveUp = (queue: WebhookQueue): void => {
     woken.fast.delete(queue)
@@ -56,11 +56,11 @@ export const processSlots = (): Slots => {
     taken: () => taken,
     freeFor: (queue) => {
       const { limit, inFlight } = queue
-      return Math.min(limit.requests - inFlight.size, free(limit.isSlow) + setAsideFor(queue))
+      return Math.min(limit.requests - inFlight.size, free(limit.isSlow) + keptFor(queue))
     },
     take: (queue) => {
       const { isSlow } = queue.limit
-      // Its first slot is the one that was set aside for it.
+      // Its first slot is the one that was kept for it.
       giveUp(queue)
       taken += 1
       if (isSlow) takenBySlow += 1

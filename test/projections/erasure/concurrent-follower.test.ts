@@ -58,7 +58,7 @@ const openStage = (t: ExecutionContext, { subscribe, checkpointOn = (checkpoint)
         categories: ['erasure'],
         checkpoint: checkpointOn(checkpointIn(documents, 'erasing', 1n)),
         places: { most: 3, mostOfAccount: 2 },
-        turnOf: ({ stream }) => Promise.resolve({ account_id: accountId(accounts.get(stream)), subject: stream }),
+        workOf: ({ stream }) => Promise.resolve({ account_id: accountId(accounts.get(stream)), subject: stream }),
         handle: (event, stopping) => {
           const name = nameOf(event)
           begun.push(name)

@@ -121,17 +121,17 @@ test('leads of a few numbers that come at the same time have one contact a numbe
 
 test('while another command is under way for the contact, a lead of it is stored, and waits for its turn', async (t) => {
   const process = open()
-  const leave = process.queue.tryTurn(`contact-${contactId(1)}`)
-  t.not(leave, undefined)
-  t.is(process.queue.tryTurn(`contact-${contactId(1)}`), undefined)
+  const unlock = process.queue.tryLock(`contact-${contactId(1)}`)
+  t.not(unlock, undefined)
+  t.is(process.queue.tryLock(`contact-${contactId(1)}`), undefined)
   const submitted = process.submit(1)
   await process.submit(2, 2)
   t.deepEqual(typesOf(process.log()).toSorted(), ['LeadSubmitted', ...firstLead].toSorted())
-  leave?.()
+  unlock?.()
   rightOf(await submitted)
   t.deepEqual(typesOf(process.log()).toSorted(), [...firstLead, ...firstLead].toSorted())
   t.is(process.appended.atOnce, 1)
-  t.not(process.queue.tryTurn(`contact-${contactId(1)}`), undefined, 'nobody has the turn any more')
+  t.not(process.queue.tryLock(`contact-${contactId(1)}`), undefined, 'nobody has the lock any more')
 })
 
 test('where the log does not take all at once, a lead goes on one append after the other', async (t) => {

@@ -239,7 +239,7 @@ test('no slot is left free where what was read ahead comes to its end', async (t
   t.deepEqual(numbers(), [1, 2, 3, 4])
 })
 
-test('while webhooks wait for a slot none takes one that is set aside for another: many that fall silent have soon had a turn', async (t) => {
+test('while webhooks wait for a slot none takes one that is kept for another: many that fall silent have soon had a turn', async (t) => {
   const { schedule, openQueue, put, remove, begun, numbers } = await openStage()
   const [webhooks, each, slots] = [160, 8, 256]
   const webhookOf = (n: number): number => Math.ceil(n / each)

@@ -63,7 +63,7 @@ test('whoever waits longest is woken first: webhooks that are busy keep none tha
   t.deepEqual(woken, [busy, slow, other, busy])
 })
 
-test('a slot that is set aside is free for its queue and for no other, and takes nothing from the part of the slow ones', (t) => {
+test('a slot that is kept for a queue is free for it and for no other, and takes nothing from the part of the slow ones', (t) => {
   const slots = processSlots()
   const [giveBack, another] = Array.from({ length: 256 }, () => slots.take(openQueue(0)))
   const [fast, slow] = [openQueue(1), openQueue(2)]
