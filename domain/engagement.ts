@@ -36,8 +36,9 @@ export type Attribution = t.TypeOf<typeof Attribution>
 
 /**
  * `record_id` ties an activity to the conversion record it stands for, `report_id` to the repeatable activity report that it was,
- * `remark`, a revision in the stream of the engagement's remarks, to what was said of it. Before `call_until` a scheduled call holds the
- * steps back; where the end of a call is reported that is a later one. Of older versions the activity itself holds that.
+ * `remark`, a revision in the stream of the engagement's remarks, to what was said of it: older versions stored note and properties in the
+ * activity itself. Until `call_until` a scheduled call holds the steps back. With a report that a call ended it is that of another,
+ * later call.
  */
 export const EngagementEvent = t.union([
   /**
@@ -465,7 +466,7 @@ const decide = (
   }
 }
 
-/** Until when a scheduled call holds the steps back of which a report at this time can't be. */
+/** The end of a scheduled call that a report at this time can't be about: it still holds the steps back. */
 const laterCall = ({ callUntil }: Started, at: Instant): Instant | undefined =>
   callUntil === undefined || mayBeOf(callUntil, at) ? undefined : callUntil
 

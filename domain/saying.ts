@@ -40,6 +40,6 @@ const withSaying = ({ said = [] }: Sayings, { event_id }: Saying): ReadonlyArray
 export const wasSaidBeforeOptOut = ({ optedOutAt }: Sayings, { at }: Saying): boolean =>
   optedOutAt !== undefined && at < optedOutAt
 
-/** To the sender, whichever process hears it last. Anything else opts out, since only there it is known what came last. */
+/** Whichever process hears it last. Only what is said to the sender is in a known order, so only that can be too old. */
 export const wasSaidBeforeOptIn = ({ optedInAt }: Sayings, { at, to_sender }: Saying): boolean =>
   to_sender === true && optedInAt !== undefined && at < optedInAt

@@ -61,7 +61,7 @@ export const erasuresOn = (ports: Ports): Erasures => {
   return {
     ended: async (id, requestedAt) => {
       if (requestedAt !== undefined)
-        // It may end before erasures that were requested earlier; one that was parked does not end, and is passed.
+        // Erasures end in any order, so its own end is watched. A parked one never ends: then the eraser's position passes it.
         await withinLimit(time, longestWait, (isOver) =>
           Promise.race([eraser.caughtUpTo(requestedAt, isOver), completed(ports, id, isOver)]),
         )

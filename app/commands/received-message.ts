@@ -82,7 +82,7 @@ export const receivedMessage = async (
   })
 }
 
-/** What is sent at once, by whatever hour; that an opt-out is the first one the contact itself knows. */
+/** What is sent at once, at any hour. Whether an opt-out is the first, and so is confirmed, the contact's own stream decides. */
 const answerTo: { readonly [meaning in ReplyMeaning]?: 'confirmation' | 'help' } = {
   opted_out: 'confirmation',
   help: 'help',

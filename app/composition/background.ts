@@ -153,7 +153,7 @@ const shareWork = (
   }
 }
 
-/** What removes something after so many days, under the lease of its name; what it has still to learn of is what its read model has. */
+/** What removes something after so many days, under the lease of its name. Its lag is that of its read model. */
 type RunningRetention = { readonly run: (lease: Lease) => Promise<void>; readonly observed: ObservedFollower }
 
 const retentionsOn = (ports: Ports): ReadonlyArray<RunningRetention> => {

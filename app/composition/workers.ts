@@ -61,7 +61,7 @@ export type FollowingWorker = {
 export type Workers = {
   readonly delivery: FollowingWorker & { readonly open: () => number }
   readonly followUp: FollowingWorker
-  /** What the mailer has still to learn of is what its read model has: whatever is due stands there. */
+  /** The lag of the mailer is that of its read model: whatever is due stands there. */
   readonly noticeMailer: { readonly work: (lease: Lease) => Promise<void>; readonly observed: ObservedFollower }
 }
 

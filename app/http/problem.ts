@@ -70,8 +70,8 @@ export type Answer = {
 }
 
 /**
- * The log failed before the conversations had ended that a request ends: after the answer none of them may send anything. What was
- * recorded stays, and the same request is answered once they have ended.
+ * The request should end conversations, but the log failed before they had ended. A success would promise that none of them sends any
+ * more. What was recorded stays, and the same request is answered once they have ended.
  */
 export const conversationsNotEnded: Problem = {
   kind: 'unavailable',

@@ -76,9 +76,9 @@ export const build: Build = async (one, store, signal) => {
 const gathering = 50
 
 /**
- * Builds read models that are missing at the same time in one pass over the log, so that each event is read once: with empty
- * documents that are all of them. Where it was interrupted they go on together, from where the last of them came to. One that can't
- * be built holds up no other: then each goes on alone.
+ * Builds read models that are missing at the same time in one pass over the log, so that each event is read once. Where there are no
+ * documents yet, all of them are missing. After an interruption they go on together, from where the one came to that is furthest behind.
+ * One that can't be built holds up no other: then each goes on alone.
  */
 export const buildTogether = (time: Pick<Time, 'sleep'>): Build => {
   let open:

@@ -82,7 +82,7 @@ export const segmentReservations = ({ now }: Pick<Time, 'now'>): SegmentReservat
         // What is used only grows: without room for it now there is none however it is counted. Another month may have been.
         if (atBest.segments === 0 && counts.get(account)?.month === step.month) return atBest.result
         const left = most - all.reduce((sum, one) => sum + one.segments, 0)
-        // Whether the count has what was released since it began nobody can tell. Where there is room for it twice it does not matter.
+        // A reservation released during the count may be counted twice. That is harmless while plenty is left.
         const isSure = left > plenty || (isCountedAnew && all.every(({ isReleased }) => !isReleased))
         if (!isSure) continue
         // Nothing may be awaited between the two: another step would be decided on the same segments.
