@@ -1,5 +1,6 @@
 import { consentFields } from './consent.js'
 import { contactIdOf, leadIdOf, type AccountSecret } from './derived-id.js'
+import { EmailAddress } from './email-address.js'
 import type { ContactId, EngagementId, ErasureId, LeadId } from './ids.js'
 import { isRealDate, type Instant } from './instant.js'
 import type { LeadDetails, LeadFacts, Originator } from './lead.js'
@@ -198,7 +199,7 @@ type Format = { readonly name: string; readonly accepts: (text: string, now: Ins
 /** The fields that have a format. In any other a text that is not blank will do. */
 const formats: ReadonlyMap<string, Format> = new Map<string, Format>([
   ['phone', { name: 'a phone number', accepts: (text) => phoneFromText(text) !== undefined }],
-  ['email', { name: 'an e-mail address', accepts: (text) => /^[^\s@]+@[^\s@]+$/.test(text.trim()) }],
+  ['email', { name: EmailAddress.name, accepts: (text) => EmailAddress.is(text.trim()) }],
   [
     'date_of_birth',
     {

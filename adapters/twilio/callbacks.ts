@@ -1,6 +1,7 @@
 import { decode, optional, refined, t, Text, type Mismatch } from '../../domain/codec.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { failureOf } from './error-codes.js'
+import { MessageSid } from './message-sid.js'
 
 /** What has become of a message; `accepted`: it still waits at the provider. `failure` says why where it has failed. */
 type StatusCallback =
@@ -31,11 +32,6 @@ const states = {
   failed: 'failed',
   canceled: 'failed',
 } as const
-
-const MessageSid = refined(
-  'the SID of a message',
-  (value): value is string => typeof value === 'string' && /^(SM|MM)[0-9a-f]{32}$/.test(value),
-)
 
 const ErrorCode = refined(
   'an error code',

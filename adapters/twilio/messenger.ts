@@ -13,6 +13,7 @@ import type {
 import { monotonicTime } from '../node/monotonic-time.js'
 import { isMessagingService, messagePath, messagesPath, type TwilioAccount } from './account.js'
 import { refusalOf } from './error-codes.js'
+import { MessageSid } from './message-sid.js'
 import { askTwilio, type TwilioAnswer } from './requests.js'
 import { settledBy } from './settle.js'
 
@@ -69,7 +70,7 @@ export const twilioMessenger = (
     },
     settle: (message, since, known) => limited((signal) => settledBy(account, message, { since, known }, signal)),
     eraseCopy: async (providerId) => {
-      if (!isMessageSid(providerId)) return { kind: 'kept', reason: 'it is no message of this provider' }
+      if (!MessageSid.is(providerId)) return { kind: 'kept', reason: 'it is no message of this provider' }
       const request = { path: messagePath(account, providerId), method: 'DELETE' } as const
       return erasureOf(await limited((signal) => askTwilio(account, request, signal)))
     },
@@ -78,8 +79,6 @@ export const twilioMessenger = (
     },
   }
 }
-
-const isMessageSid = (id: string): boolean => /^(SM|MM)[0-9a-f]{32}$/.test(id)
 
 /** A message that still waits there can't be erased yet: 409. */
 const erasureOf = (answer: TwilioAnswer): CopyErasure => {

@@ -1,4 +1,5 @@
 import { E, type Either } from '../../domain/prelude.js'
+import { SenderName } from '../../domain/sender-name.js'
 import { hostOf, urlFromText } from '../../domain/web-address.js'
 import type { TwilioAccount } from './account.js'
 
@@ -31,7 +32,7 @@ const problemOf = (url: URL): string | undefined => {
   const names = [...searchParams.keys()]
   if (names.some((name) => name !== 'from' && name !== 'tls')) return 'must have no query parameters but from and tls'
   if (new Set(names).size < names.length) return 'must name each query parameter once'
-  if (!/^(\+[1-9]\d{6,14}|MG[0-9a-f]{32})$/.test(searchParams.get('from') ?? '')) {
+  if (!SenderName.is(searchParams.get('from'))) {
     return 'must name in from a number, such as %2B14155550123, or a Messaging Service: MG and 32 hex digits'
   }
   const tls = searchParams.get('tls')

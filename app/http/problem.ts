@@ -11,7 +11,7 @@ import type { Contended, StoreFailure } from '../../domain/ports.js'
 import { unreachable } from '../../domain/prelude.js'
 import type { RemarkRefusal } from '../../domain/remark.js'
 import type { ResendRefusal } from '../../domain/resend.js'
-import type { WebhookRefusal } from '../../domain/webhook.js'
+import { maximalWebhooks, type WebhookRefusal } from '../../domain/webhook.js'
 
 /** Everything that can keep a request from being done. Messages name fields and never hold a value. */
 export type Problem =
@@ -110,7 +110,7 @@ const conflicts = {
   'member-already-added': 'email belongs to a member already',
   'too-many-members': `the account has ${maximalMembers.toLocaleString('en-US')} members: remove one before`,
   'playbook-in-use': 'a marketing source uses this playbook',
-  'too-many-webhooks': 'the account has as many webhooks as it may have, which are 100: remove one first',
+  'too-many-webhooks': `the account has as many webhooks as it may have, which are ${maximalWebhooks}: remove one first`,
   'contact-opted-out': 'the contact opted out of messages',
   'text-outdated': 'the contrary was said to the sender since: write the text again under another Idempotency-Key',
   'delivery-erased': 'what was to be posted is erased',

@@ -1,5 +1,6 @@
 import { account, MemberRole } from '../../../domain/account.js'
-import { refined, t } from '../../../domain/codec.js'
+import { t } from '../../../domain/codec.js'
+import { EmailAddress } from '../../../domain/email-address.js'
 import { MemberId } from '../../../domain/ids.js'
 import { flow, TE } from '../../../domain/prelude.js'
 import type { Endpoint } from '../../http/endpoint.js'
@@ -8,11 +9,7 @@ import { withAccount } from '../account-in-path.js'
 import type { Operator } from '../operator.js'
 import type { ManagePorts } from '../ports.js'
 
-const Email = refined(
-  'an e-mail address',
-  (value): value is string => typeof value === 'string' && /^[^\s@]+@[^\s@]+$/.test(value),
-)
-const AddRequest = t.type({ email: Email, role: MemberRole })
+const AddRequest = t.type({ email: EmailAddress, role: MemberRole })
 
 /** Who works in an account; admins and managers are told when a webhook is turned off (contract 6.6.4). */
 export const memberEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Operator>> => [

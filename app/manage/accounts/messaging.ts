@@ -5,6 +5,7 @@ import { MessageText } from '../../../domain/message-template.js'
 import type { CommandResult } from '../../../domain/ports.js'
 import { E, flow, type Either } from '../../../domain/prelude.js'
 import { sender, type SenderState } from '../../../domain/sender.js'
+import { SenderName } from '../../../domain/sender-name.js'
 import { loadState } from '../../commands/states/current-states.js'
 import type { Endpoint } from '../../http/endpoint.js'
 import type { Problem } from '../../http/problem.js'
@@ -12,12 +13,6 @@ import { answer, bind, check, execute, withBody } from '../../http/steps.js'
 import { withAccount, type OpenAccount } from '../account-in-path.js'
 import type { Operator } from '../operator.js'
 import type { ManagePorts } from '../ports.js'
-
-/** As the provider names it: a number in E.164, or the SID of a Messaging Service. */
-const SenderName = refined(
-  'a number such as +14155550123, or MG and 32 hex digits',
-  (value): value is string => typeof value === 'string' && /^(\+[1-9]\d{6,14}|MG[0-9a-f]{32})$/.test(value),
-)
 
 const mostPerSecond = 1_000
 

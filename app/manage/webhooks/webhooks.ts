@@ -1,7 +1,7 @@
 import { newAggregate } from '../../../domain/aggregate.js'
 import { WebhookId, type AccountId } from '../../../domain/ids.js'
 import { E, flow, TE } from '../../../domain/prelude.js'
-import { webhook, type WebhookState } from '../../../domain/webhook.js'
+import { maximalWebhooks, webhook, type WebhookState } from '../../../domain/webhook.js'
 import { webhookList, type WebhookDocument } from '../../../projections/read-models/lists/webhook-list.js'
 import type { Endpoint } from '../../http/endpoint.js'
 import type { Problem } from '../../http/problem.js'
@@ -82,16 +82,13 @@ export const shownWebhook = (state: WebhookState) => {
   return { id, url, events, format, playbook_id, state: kind, version }
 }
 
-/** Those of an account that are not removed: each activity of it becomes a delivery to each of them. */
-const mostWebhooks = 100
-
 /**
  * A protection and no rule of the domain: webhooks are streams of their own, so those that are added at the same time can exceed it. Where
  * the read model can't be read nothing is refused.
  */
 const countProblem = async ({ queries }: ManagePorts, accountId: AccountId): Promise<Problem | undefined> => {
   const count = await queries.count(webhookList, { index: 'by_account', equals: [accountId] })
-  return E.isRight(count) && count.right >= mostWebhooks ? { kind: 'too-many-webhooks' } : undefined
+  return E.isRight(count) && count.right >= maximalWebhooks ? { kind: 'too-many-webhooks' } : undefined
 }
 
 const listed = ({ account_id: _account, ...document }: WebhookDocument) => document
