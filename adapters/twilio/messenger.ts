@@ -19,8 +19,8 @@ import { settledBy } from './settle.js'
 
 type TwilioOptions = {
   readonly account: TwilioAccount
-  /** Where Twilio reports what becomes of a message; undefined: it reports nothing. */
-  readonly statusCallbackOf: (id: MessageId) => string | undefined
+  /** Where Twilio reports what becomes of a message. */
+  readonly statusCallbackOf: (id: MessageId) => string
   /** Milliseconds that a message may take to be sent, and as long again to be looked for. */
   readonly timeLimit?: number
 }
@@ -99,14 +99,14 @@ const secondsUntil = (end: Instant | undefined, now: Instant): number | undefine
 const formOf = (
   sender: string,
   { to, text }: OutgoingMessage,
-  statusCallback: string | undefined,
+  statusCallback: string,
   validity: number | undefined,
 ): URLSearchParams =>
   new URLSearchParams({
     To: to,
     [isMessagingService(sender) ? 'MessagingServiceSid' : 'From']: sender,
     Body: text,
-    ...(statusCallback === undefined ? {} : { StatusCallback: statusCallback }),
+    StatusCallback: statusCallback,
     ...(validity === undefined ? {} : { ValidityPeriod: String(validity) }),
   })
 

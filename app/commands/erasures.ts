@@ -67,8 +67,9 @@ export const erasuresOn = (ports: Ports): Erasures => {
         )
       const state = await loadState(commandHandler, erasure, id)
       if (E.isLeft(state)) return state
-      const summary = state.right.kind === 'unknown' ? undefined : state.right.summary
-      if (summary === undefined || state.right.kind === 'unknown') return E.right({ summary, isPurged: false })
+      if (state.right.kind === 'unknown' || state.right.summary === undefined)
+        return E.right({ summary: undefined, isPurged: false })
+      const { summary } = state.right
       const closed = await lastClosing(ports, id, state.right)
       if (E.isLeft(closed)) return closed
       if (closed.right === undefined || isRebuilding() || !(await isShownBy(time, showing, closed.right, longestWait)))

@@ -64,8 +64,8 @@ export const receivedMessage = async (
   const meaning = said ?? meaningOf(text, settings.right, person.optedOut, mark)
   const owner = await loadState(ports.commandHandler, account, accountId)
   if (E.isLeft(owner)) return owner
-  const isSet = owner.right.kind === 'open' ? owner.right.providerAnswersKeywords : null
-  const isAnswered = mark !== undefined || ((isSet ?? isAnsweredByDefault) && isKeyword(text))
+  const byAccount = owner.right.kind === 'open' ? owner.right.providerAnswersKeywords : null
+  const isAnswered = mark !== undefined || ((byAccount ?? isAnsweredByDefault) && isKeyword(text))
   const answer = isAnswered || !mayAnswer ? undefined : answerTo[meaning]
   return E.right({
     message_id: messageId,

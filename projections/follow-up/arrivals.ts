@@ -37,12 +37,10 @@ export const arrivalsOf = (
   return {
     learn: (events) => {
       for (const event of events) {
-        const shard = shardOf(event)
-        if (shard !== undefined) arrived.add(shard)
-        // It does not say whose it is.
-        else if (event.type === 'EngagementResumed') for (const name of all()) arrived.add(name)
-        else continue
-        newest = event.position
+        for (const shard of shardsOf(event, all)) {
+          arrived.add(shard)
+          newest = event.position
+        }
       }
       if (!isWaking) void wakeAll()
     },
@@ -50,19 +48,24 @@ export const arrivalsOf = (
   }
 }
 
+const none: ReadonlyArray<string> = []
+
 /** Where something becomes due by the event. */
-const shardOf = (event: ProjectedEvent): string | undefined => {
+const shardsOf = (event: ProjectedEvent, all: () => Iterable<string>): Iterable<string> => {
   switch (event.type) {
     case 'ActivityRecorded':
-      return endsCall(event.data.activity.label) ? contactShardOf(event.data.activity.contact_id) : undefined
+      return endsCall(event.data.activity.label) ? [contactShardOf(event.data.activity.contact_id)] : none
     case 'EngagementStarted':
-      return event.data.follow_up === undefined ? undefined : contactShardOf(event.data.contact_id)
+      return event.data.follow_up === undefined ? none : [contactShardOf(event.data.contact_id)]
+    case 'EngagementResumed':
+      // It does not say whose it is.
+      return all()
     case 'MessageRequested':
     case 'MessageAttemptFailed':
     case 'MessageErased':
     case 'MessageCopyFound':
-      return contactShardOf(event.data.contact_id)
+      return [contactShardOf(event.data.contact_id)]
     default:
-      return undefined
+      return none
   }
 }

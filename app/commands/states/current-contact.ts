@@ -17,12 +17,12 @@ export const currentContact =
   ): TaskEither<StoreFailure, CurrentContact> =>
   async () => {
     let current: CurrentContact = { id: contactIdOf(secret, phone), optedOutBefore: false }
-    while (hasErasures) {
+    if (!hasErasures) return E.right(current)
+    for (;;) {
       const loaded = await loadState(handler, contact, current.id)
       if (E.isLeft(loaded)) return loaded
-      if (loaded.right.kind !== 'erased') break
+      if (loaded.right.kind !== 'erased') return E.right(current)
       const { erasureId, optedOut: optedOutBefore } = loaded.right
       current = { id: contactIdOf(secret, phone, erasureId), optedOutBefore }
     }
-    return E.right(current)
   }

@@ -9,7 +9,7 @@ import { reasonOf } from '../../../domain/failure-reason.js'
 import { replay, type ReplayRequest } from '../../analysis/replay.js'
 import type { Endpoint, Request } from '../../http/endpoint.js'
 import { invalid, StreamedText, type Problem } from '../../http/problem.js'
-import { answer, bind } from '../../http/steps.js'
+import { answer, bind, check } from '../../http/steps.js'
 import type { Operator } from '../operator.js'
 import type { ManagePorts } from '../ports.js'
 
@@ -21,7 +21,10 @@ export const eventEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Opera
     handle: flow(
       bind('asked', ({ request }) => TE.fromEither(askedIn(request))),
       // What fails later can only break the answer off.
-      bind('head', () => ports.store.head),
+      check(async () => {
+        const head = await ports.store.head()
+        return E.isLeft(head) ? head.left : undefined
+      }),
       answer(
         200,
         ({ asked }) => new StreamedText((gone) => linesOf(ports, asked, AbortSignal.any([ports.draining, gone]))),
@@ -95,7 +98,7 @@ const LimitFromText = new t.Type<number, unknown>(
 
 const Flag = refined('true or false', (value): value is 'true' | 'false' => value === 'true' || value === 'false')
 
-const Asked = t.partial({
+const AskedQuery = t.partial({
   after: PositionFromText,
   from: InstantFromText,
   to: InstantFromText,
@@ -111,11 +114,11 @@ const Asked = t.partial({
 })
 
 const askedIn = ({ query }: Request): Either<Problem, Asked> => {
-  const given = Object.keys(Asked.props).flatMap((name) => {
+  const given = Object.keys(AskedQuery.props).flatMap((name) => {
     const value = query(name)
     return value === undefined ? [] : [[name, value] as const]
   })
-  const decoded = decode(Asked, Object.fromEntries(given))
+  const decoded = decode(AskedQuery, Object.fromEntries(given))
   if (E.isLeft(decoded)) return E.left(invalid(decoded.left))
   const { after, from, to, category, type, account, source, contact, correlation, limit, follow, personal } =
     decoded.right
