@@ -7,10 +7,10 @@ import { E, pipe, TE, type Either, type TaskEither } from '../../domain/prelude.
 import type { ProviderMark } from '../../domain/reply-meaning.js'
 import type { PlaybookVersions } from '../../projections/follow-up/playbook-versions.js'
 import type { ClientCommands } from '../commands/client-commands.js'
-import { receivedMessage } from '../commands/received-message.js'
 import { loadState } from '../commands/states/current-states.js'
 import { conversationsNotEnded, type Problem } from '../http/problem.js'
 import { ofSender, type Addressed, type AddressedPorts } from './addressed.js'
+import { receivedMessage } from './received-message.js'
 import { saidByStrangers, saidToSender, type Said, type SaidToSender } from './sender-opt-out.js'
 
 export type ReceivingPorts = Omit<AddressedPorts, 'vault'> & {

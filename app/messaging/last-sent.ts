@@ -1,8 +1,8 @@
-import type { ContactId } from '../../../domain/ids.js'
-import type { StoreFailure } from '../../../domain/ports.js'
-import { E, type Either } from '../../../domain/prelude.js'
-import type { Query } from '../../../projections/ports.js'
-import { messages, type MessageDocument } from '../../../projections/read-models/messages.js'
+import type { ContactId } from '../../domain/ids.js'
+import type { StoreFailure } from '../../domain/ports.js'
+import { E, type Either } from '../../domain/prelude.js'
+import type { Query } from '../../projections/ports.js'
+import { messages, type MessageDocument } from '../../projections/read-models/messages.js'
 
 type Reads = {
   readonly page: (

@@ -10,8 +10,8 @@ import { E, type Either } from '../../domain/prelude.js'
 import { isKeyword, meaningOf, type ProviderMark, type ReplyMeaning } from '../../domain/reply-meaning.js'
 import type { PlaybookVersions } from '../../projections/follow-up/playbook-versions.js'
 import type { Queries } from '../../projections/queries.js'
-import { lastSentTo } from './states/last-sent.js'
-import { loadState } from './states/current-states.js'
+import { loadState } from '../commands/states/current-states.js'
+import { lastSentTo } from './last-sent.js'
 
 type Ports = {
   readonly commandHandler: Pick<CommandHandler, 'load'>
