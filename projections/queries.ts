@@ -6,6 +6,7 @@ import { E, type Either } from '../domain/prelude.js'
 import { contactFrom, contactOf, type Contact, type ContactDocument } from './from-streams/contact.js'
 import { contacts } from './read-models/contacts.js'
 import { messages, usageIn, type Usage } from './read-models/messages.js'
+import { cursorOf } from './pages.js'
 import {
   mostCounted,
   type Collection,
@@ -125,7 +126,6 @@ export const queries = ({ store, documents, hasPendingReactions }: QueryPorts): 
     equals: Query['equals'],
   ) => {
     const all: Array<Document> = []
-    const order = projection.indexes[index]?.at(-1) ?? 'key'
     let after: Query['after']
     for (;;) {
       const found = await page(projection, {
@@ -138,7 +138,7 @@ export const queries = ({ store, documents, hasPendingReactions }: QueryPorts): 
       all.push(...found.right.map(({ document }) => document))
       const last = found.right.at(-1)
       if (last === undefined || found.right.length < pageSize) return E.right(all)
-      after = { key: last.key, value: last.document[order] as string | number }
+      after = cursorOf(projection, index, last)
     }
   }
 

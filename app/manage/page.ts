@@ -1,4 +1,5 @@
 import { E, type Either } from '../../domain/prelude.js'
+import { cursorOf } from '../../projections/pages.js'
 import type { Cursor, Json, Query } from '../../projections/ports.js'
 import type { Projection } from '../../projections/projection.js'
 import type { Queries } from '../../projections/queries.js'
@@ -42,9 +43,8 @@ const pageOf = async <Document extends Json>(
   if (E.isLeft(found)) return found
   const shown = found.right.slice(0, limit.right)
   const last = found.right.length > limit.right ? shown.at(-1) : undefined
-  const order = projection.indexes[index]?.at(-1) ?? 'key'
-  const next = last === undefined ? null : textOf({ key: last.key, value: last.document[order] as Cursor['value'] })
-  return E.right({ documents: shown.map(({ document }) => document), next_cursor: next })
+  const next_cursor = last === undefined ? null : textOf(cursorOf(projection, index, last))
+  return E.right({ documents: shown.map(({ document }) => document), next_cursor })
 }
 
 const badLimit: Problem = { kind: 'invalid', messages: [`limit must be a whole number from 1 to ${maximalLimit}`] }

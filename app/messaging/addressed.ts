@@ -7,11 +7,11 @@ import type { CommandHandler, Logger, Vault } from '../../domain/ports.js'
 import { E, type Either, type TaskEither } from '../../domain/prelude.js'
 import type { Queries } from '../../projections/queries.js'
 import { contacts } from '../../projections/read-models/contacts.js'
-import { lastSentTo, type LastSent } from './last-sent.js'
 import { sourceList } from '../../projections/read-models/lists/source-list.js'
 import { currentContact } from '../commands/states/current-contact.js'
 import { loadState, type CurrentStates } from '../commands/states/current-states.js'
 import { unopenableSecret, type Problem } from '../http/problem.js'
+import { lastSentTo, type LastSent } from './last-sent.js'
 import type { InboundText } from './provider.js'
 
 export type AddressedPorts = {

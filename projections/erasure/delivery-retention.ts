@@ -18,7 +18,6 @@ export const deliveryRetention = (ports: Ports): RetentionPolicy<DeliveryDocumen
   streamOf: (id) => streamOf(delivery, id),
   closedBy: 'DeliveryErased',
   ended: ['succeeded', 'failed', 'skipped', 'abandoned'],
-  orderOf: ({ state_since }) => state_since,
   removed: 'bodies_removed',
   remove: async ({ id }, lease) => {
     const guarded = { ...ports, commandHandler: guardedCommandHandler(ports.commandHandler, lease) }

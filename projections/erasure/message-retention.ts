@@ -22,7 +22,6 @@ export const messageRetention = (ports: Ports): RetentionPolicy<MessageDocument>
   streamOf: (id) => streamOf(message, id),
   closedBy: 'MessageErased',
   ended: ['sent', 'delivered', 'failed', 'unknown', 'received'],
-  orderOf: ({ created_at }) => created_at,
   removed: 'texts_removed',
   remove: async ({ id: message_id, account_id, contact_id, engagement_id, created_at }, lease) => {
     const commandHandler = guardedCommandHandler(ports.commandHandler, lease)

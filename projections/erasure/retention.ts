@@ -3,7 +3,8 @@ import type { Clock, EventStore } from '../../domain/ports.js'
 import { orThrow, StoreFailed } from '../../domain/store-failed.js'
 import { exceptionsInARow } from '../parking/exceptions-in-a-row.js'
 import { parkedRecords, type ParkedWorkPorts } from '../parking/parked-work.js'
-import type { Cursor, Documents, Entry } from '../ports.js'
+import { pagesOf } from '../pages.js'
+import type { Documents, Entry } from '../ports.js'
 import { collectionOf, type Projection } from '../projection.js'
 import type { Json } from '../ports.js'
 import { reasonOf } from '../../domain/failure-reason.js'
@@ -37,9 +38,8 @@ export type RetentionPolicy<Document extends Json> = {
   readonly streamOf: (key: string) => string
   /** The type of the event that closes such a stream. */
   readonly closedBy: string
-  /** States in which nothing more happens by itself; by them and `orderOf` the index `of_all` is ordered. */
+  /** States in which nothing more happens by itself. The index `of_all` has the state first. */
   readonly ended: ReadonlyArray<string>
-  readonly orderOf: (document: Document) => Instant | undefined
   /** The index of what was removed, by when that was. */
   readonly removed: string
   /** Whether it was removed: it may turn out that it is still needed. */
@@ -149,15 +149,14 @@ const sweep = async <Document extends Json>(
   const collection = collectionOf(policy.projection)
   let erased = 0
   for (const state of policy.ended) {
-    let after: Cursor | undefined
-    do {
-      // By when they were made: none ends before that.
-      const part = { index: 'of_all', equals: [state], upTo: limit, limit: batchSize }
-      const page = orThrow(await ports.documents.find(collection, after === undefined ? part : { ...part, after }))
+    // By when they were made: none ends before that.
+    const query = { index: 'of_all', equals: [state], upTo: limit, limit: batchSize }
+    for await (const page of pagesOf(ports.documents, collection, query)) {
       if (lease.ending.aborted) return erased
       const { removed, failed } = await ports.removeAll(page, async ({ key, document }) => {
         const [last] = orThrow(await ports.store.readLast(policy.streamOf(key), 1))
         if (last === undefined || last.time > limit || last.type === policy.closedBy) return false
+        // A collection holds what its own projection made.
         return policy.remove(document as Document, lease)
       })
       erased += removed
@@ -165,10 +164,7 @@ const sweep = async <Document extends Json>(
       if (page.length > 0 && failed.filter((error) => error instanceof StoreFailed).length === page.length)
         throw failed[0]
       await pace(ports, page.length, lease)
-      const last = page.length < batchSize ? undefined : page.at(-1)
-      // A collection holds what its own projection made.
-      after = last && { key: last.key, value: policy.orderOf(last.document as Document) ?? limit }
-    } while (after !== undefined)
+    }
   }
   return erased
 }

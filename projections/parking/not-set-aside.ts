@@ -1,7 +1,8 @@
 import { later, type Instant } from '../../domain/instant.js'
 import type { Clock } from '../../domain/ports.js'
 import { orThrow } from '../../domain/store-failed.js'
-import type { Collection, Cursor, Documents, Entry, IndexValue, Query } from '../ports.js'
+import { cursorOf } from '../pages.js'
+import type { Collection, Cursor, Documents, Entry, Query } from '../ports.js'
 
 type Ports = { readonly documents: Pick<Documents, 'find'>; readonly clock: Pick<Clock, 'now'> }
 
@@ -54,11 +55,11 @@ export const findNotSetAside = async (
     const [first, last] = [page[0], page.at(-1)]
     const isAll = found.length >= query.limit || page.length < limit || query.descending === true
     if (isAll || first === undefined || last === undefined) return found.slice(0, query.limit)
-    const end = cursorOf(collection, query, last)
+    const end = cursorOf(collection, query.index, last)
     const run = runs.find(({ from, to }) => compared(from, end) <= 0 && compared(end, to) < 0)
     if (free.length === 0 && run === undefined) {
       const before = runs.find(({ to }) => after !== undefined && compared(to, after) === 0)
-      if (before === undefined) runs.push({ from: cursorOf(collection, query, first), to: end })
+      if (before === undefined) runs.push({ from: cursorOf(collection, query.index, first), to: end })
       else before.to = end
     }
     after = run?.to ?? end
@@ -86,12 +87,6 @@ const runsOf = (
   parts.set(part, begun)
   return begun.runs
 }
-
-/** An index orders what it shows by its last field. */
-const cursorOf = ({ indexes }: Collection, { index }: Pick<Query, 'index'>, { key, document }: Entry): Cursor => ({
-  value: document[indexes[index]?.at(-1) ?? ''] as IndexValue,
-  key,
-})
 
 const compared = (one: Cursor, other: Cursor): number => {
   if (one.value !== other.value) return one.value < other.value ? -1 : 1

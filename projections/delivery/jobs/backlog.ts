@@ -2,6 +2,7 @@ import type { DeliveryCommand } from '../../../domain/delivery.js'
 import { later } from '../../../domain/instant.js'
 import { isOlderThanTurningOn, webhook, type WebhookState } from '../../../domain/webhook.js'
 import { findNotSetAside } from '../../parking/not-set-aside.js'
+import { cursorOf } from '../../pages.js'
 import type { Cursor } from '../../ports.js'
 import { collectionOf } from '../../projection.js'
 import { deliveries, queueOf, type DeliveryDocument } from '../../read-models/deliveries.js'
@@ -88,7 +89,7 @@ const catchUpOrSkip = async (ports: JobPorts, queue: WebhookQueue, shown: Webhoo
     else await execute(ports, queue, batch, () => ({ type: 'SkipDelivery', by }))
     const last = page.at(-1)
     if (last === undefined || page.length < batchSize) return
-    after = { key: last.id, value: last.backlog_order ?? '' }
+    after = cursorOf(collection, 'backlog', { key: last.id, document: last })
     await throttle(ports, queue, batch.length, catchUp ? perSecond.caughtUp : perSecond.recorded)
     newest = await receiverNow(ports, queue)
   }

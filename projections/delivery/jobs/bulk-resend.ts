@@ -5,6 +5,7 @@ import { later } from '../../../domain/instant.js'
 import { E } from '../../../domain/prelude.js'
 import { resend, type ResendCommand } from '../../../domain/resend.js'
 import { orThrow } from '../../../domain/store-failed.js'
+import { cursorOf, pagesOf } from '../../pages.js'
 import type { Cursor } from '../../ports.js'
 import { errorOf } from '../../parking/final-failure.js'
 import { findNotSetAside } from '../../parking/not-set-aside.js'
@@ -66,14 +67,9 @@ const runningNow = async ({ documents }: JobPorts) => {
   const shown = collectionOf(resends)
   const position = orThrow(await documents.checkpoint(shown))
   const running: Array<ResendDocument> = []
-  let after: Cursor | undefined
-  do {
-    const query = { index: 'by_state', equals: ['running'], limit: pageSize, ...(after === undefined ? {} : { after }) }
-    const page = orThrow(await documents.find(shown, query)).map(({ document }) => document as ResendDocument)
-    running.push(...page)
-    const last = page.length < pageSize ? undefined : page.at(-1)
-    after = last && { key: last.id, value: last.created_at }
-  } while (after !== undefined)
+  const query = { index: 'by_state', equals: ['running'], limit: pageSize }
+  for await (const page of pagesOf(documents, shown, query))
+    running.push(...page.map(({ document }) => document as ResendDocument))
   return { position, documents: running }
 }
 
@@ -113,7 +109,7 @@ const carryOutResend = async (ports: JobPorts, queue: WebhookQueue, id: ResendId
       await complete(ports, queue, id)
       return true
     }
-    after = { key: last.key, value: last.document['created_at'] as string }
+    after = cursorOf(collection, query.index, last)
   }
   return false
 }

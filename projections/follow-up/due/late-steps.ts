@@ -1,5 +1,6 @@
 import { withinAccounts } from '../../../domain/fair-turns.js'
 import { later, type Instant } from '../../../domain/instant.js'
+import { cursorOf } from '../../pages.js'
 import { findNotSetAside } from '../../parking/not-set-aside.js'
 import type { Query } from '../../ports.js'
 import type { FollowUpDocument } from '../../read-models/follow-ups.js'
@@ -94,9 +95,8 @@ const newestLate = async (
     const steps = page.map(({ document }) => document as unknown as FollowUpDocument)
     newest = newestOf([...newest, ...steps.filter(isFreeIn(shard))])
     const last = page.at(-1)
-    const at = steps.at(-1)?.next_at
-    if (page.length < latePage || last === undefined || at === undefined) break
-    after = { value: at, key: last.key }
+    if (last === undefined || page.length < latePage) break
+    after = cursorOf(collection, part.index, last)
   }
   return newest
 }
