@@ -5,7 +5,7 @@ import { erasureIdOf, submissionKeyIdOf } from '../../domain/derived-id.js'
 import type { EngagementId, ErasureId, LeadId } from '../../domain/ids.js'
 import type { Instant } from '../../domain/instant.js'
 import { lead, type LeadCommand, type LeadEvent, type LeadFacts, type LeadState } from '../../domain/lead.js'
-import type { Clock, CommandHandler, Ids } from '../../domain/ports.js'
+import type { Clock, CommandHandler, Ids, StoreFailure } from '../../domain/ports.js'
 import { E, flow, TE, type Either, type TaskEither } from '../../domain/prelude.js'
 import { followUpOf } from '../../domain/step-times.js'
 import { submissionKey } from '../../domain/submission-key.js'
@@ -13,6 +13,7 @@ import { afterErasure, decodeSubmission, leadFactsOf, type Submission } from '..
 import type { SenderOptOuts } from '../../projections/follow-up/sending/sender-opt-outs.js'
 import type { ClientCommands } from '../commands/client-commands.js'
 import { currentContact } from '../commands/states/current-contact.js'
+import { loadState } from '../commands/states/current-states.js'
 import type { Endpoint, Request } from '../http/endpoint.js'
 import { idempotencyKeyIn } from '../http/idempotency-key.js'
 import type { Problem } from '../http/problem.js'
@@ -69,9 +70,28 @@ const factsOf =
       ...follows,
     }
     if (key === undefined) return E.right(facts)
-    const leadId = await leadIdOfKey(ports, accepting, key, facts.lead_id)
+    const newest = await withoutErased(ports, accepting, facts)
+    if (E.isLeft(newest)) return newest
+    const leadId = await leadIdOfKey(ports, accepting, key, newest.right.lead_id)
     return E.isLeft(leadId) ? leadId : E.right({ ...facts, lead_id: leadId.right })
   }
+
+/** The facts with the id of the lead that its originator stands for now: a key that is new must not stand for one that was erased. */
+const withoutErased = async (
+  { commandHandler, ids }: SubmitPorts,
+  accepting: AcceptingSource,
+  facts: LeadFacts,
+): Promise<Either<StoreFailure, LeadFacts>> => {
+  let wanted = facts
+  while (wanted.originators.length > 0) {
+    const loaded = await loadState(commandHandler, lead, wanted.lead_id)
+    if (E.isLeft(loaded)) return loaded
+    const erasureId = erasureOf(loaded.right, wanted)
+    if (erasureId === undefined) break
+    wanted = afterErasure(wanted, accepting, `led_${ids.ulid()}`, erasureId)
+  }
+  return E.right(wanted)
+}
 
 /** Where the playbook sends nothing the consent counts all the same, since a member may write. */
 const whatFollows = (

@@ -139,6 +139,20 @@ test('an originator whose lead was erased makes a new lead, and that is repeated
   t.deepEqual(await account.submitted({ ...zelda, lead_id: 'crm-1' }), second)
 })
 
+test('a new idempotency key of an originator whose lead was erased makes a new lead, and stands for that', async (t) => {
+  const { account, zelda } = await openStage(t)
+  const sent = { ...lead(zelda), lead_id: 'crm-2' }
+  const first = await account.submit(sent, { 'idempotency-key': 'before' })
+  await account.manage('POST', `/contacts/${having(first, 'contact_id')}/erase`, {})
+  const second = await account.submit(sent, { 'idempotency-key': 'after' })
+  t.is(second.status, 200)
+  t.not(having(second, 'lead_id'), having(first, 'lead_id'))
+  t.is((await account.rest(`/contacts/${having(second, 'contact_id')}`)).status, 200)
+  t.deepEqual((await account.submit(sent, { 'idempotency-key': 'after' })).body, second.body)
+  t.deepEqual((await account.submit(sent, { 'idempotency-key': 'before' })).body, first.body)
+  t.deepEqual((await account.submit(sent)).body, second.body)
+})
+
 test('an idempotency key stands for its lead also when that is erased', async (t) => {
   const { account, zelda } = await openStage(t)
   const key = { 'idempotency-key': 'once' }
