@@ -1,16 +1,20 @@
 import bodyParser from 'koa-bodyparser'
-import type { Middleware } from 'koa'
+import type { Context } from 'koa'
 import type { IncomingHttpHeaders } from 'node:http'
+import { E, type Either } from '../../domain/prelude.js'
 import type { Problem } from './problem.js'
 
 /** Enough for any lead, and little enough for many bodies to be in memory at once. */
 const limit = '100kb'
 
+/** Left: nobody means what is nested so deep. It throws what the parser throws: `bodyProblem`. */
+export type BodyReader = (ctx: Context) => Promise<Either<Problem, unknown>>
+
 /**
  * Reads JSON and form bodies. The field names of a form stand as they were sent: brackets and dots mean nothing here, and a
  * name that comes twice becomes a list.
  */
-export const bodyParserFor = (bodies: ReadonlyArray<'json' | 'form'>): Middleware => {
+export const bodyReaderFor = (bodies: ReadonlyArray<'json' | 'form'>): BodyReader => {
   const options = {
     enableTypes: [...bodies],
     jsonLimit: limit,
@@ -19,7 +23,16 @@ export const bodyParserFor = (bodies: ReadonlyArray<'json' | 'form'>): Middlewar
     // A field may have any name: none is ever looked up on a prototype.
     onProtoPoisoning: 'ignore' as const,
   }
-  return bodyParser(options)
+  const parse = bodyParser(options)
+  return async (ctx) => {
+    // A middleware: it leaves the body at Koa's request and then calls what comes next, which is nothing here.
+    await parse(ctx, () => Promise.resolve())
+    const { body, rawBody = '' } = ctx.request as { readonly body?: unknown; readonly rawBody?: string }
+    const tooDeep = depthProblem(body)
+    if (tooDeep !== undefined) return E.left(tooDeep)
+    // Where a form may come as well every value is a text.
+    return E.right(bodies.includes('form') ? withNumbersAsSent(body, rawBody) : body)
+  }
 }
 
 const formFields = (text: string): Readonly<Record<string, unknown>> => {
@@ -31,6 +44,21 @@ const formFields = (text: string): Readonly<Record<string, unknown>> => {
   }
   return Object.fromEntries(fields)
 }
+
+/** A text or a number of JSON. */
+const scalar = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g
+
+/**
+ * A body of JSON again, `raw`, with the numbers that JavaScript would change as the text that was sent: an id of a lead may have more digits
+ * than it can hold.
+ */
+const withNumbersAsSent = (body: unknown, raw: string): unknown =>
+  hasNumber(body) ? JSON.parse(raw.replace(scalar, asSent)) : body
+
+const asSent = (text: string): string => (text.startsWith('"') || String(Number(text)) === text ? text : `"${text}"`)
+
+const hasNumber = (value: unknown): boolean =>
+  typeof value === 'number' || (typeof value === 'object' && value !== null && Object.values(value).some(hasNumber))
 
 /** What the parser threw, as a problem: its own error holds the whole body. */
 export const bodyProblem = (error: unknown, invalidJson: Problem): Problem | undefined => {
@@ -74,7 +102,7 @@ export const headerProblem = (
 /** Deeper than any field that somebody means, and far from where the platform gives up. */
 const maximalDepth = 100
 
-export const depthProblem = (body: unknown): Problem | undefined =>
+const depthProblem = (body: unknown): Problem | undefined =>
   isDeeper(body, maximalDepth)
     ? { kind: 'invalid', messages: [`the body must not be nested more than ${maximalDepth} levels deep`] }
     : undefined

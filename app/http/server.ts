@@ -5,7 +5,7 @@ import { performance } from 'node:perf_hooks'
 import { Readable } from 'node:stream'
 import type { Logger } from '../../domain/ports.js'
 import { E, flow, pipe, TE, type Either, type TaskEither } from '../../domain/prelude.js'
-import { bodyParserFor, bodyProblem, depthProblem, headerProblem } from './body.js'
+import { bodyProblem, bodyReaderFor, headerProblem, type BodyReader } from './body.js'
 import type { Endpoint, HasRequest, Request, Surface } from './endpoint.js'
 import { answerTo, StreamedText, type Answer, type Problem } from './problem.js'
 import { bind, chain } from './steps.js'
@@ -156,7 +156,7 @@ const sendUnmatched = (ctx: Context, router: Router | undefined): void => {
 /** Runs the pipeline of an endpoint for a request, and sends the answer. */
 const answering = <Caller>(surface: Surface<Caller>, endpoint: Endpoint<Caller>, logger: Logger): Middleware => {
   const route = surface.prefix + endpoint.path
-  const parse = bodyParserFor(surface.bodies)
+  const readBody = bodyReaderFor(surface.bodies)
 
   const called = (ctx: Context) =>
     pipe(
@@ -169,7 +169,7 @@ const answering = <Caller>(surface: Surface<Caller>, endpoint: Endpoint<Caller>,
       : (ctx) =>
           pipe(
             called(ctx),
-            chain((call) => () => withParsedBody(ctx, call, surface, parse)),
+            chain((call) => () => withParsedBody(ctx, call, surface, readBody)),
             endpoint.handle,
           )
   return async (ctx) => {
@@ -196,14 +196,13 @@ const withParsedBody = async <Call extends HasRequest>(
   ctx: Context,
   call: Call,
   { bodies, invalidJson }: Pick<Surface<unknown>, 'bodies' | 'invalidJson'>,
-  parse: Middleware,
+  readBody: BodyReader,
 ): Promise<Either<Problem, Call>> => {
   const refused = headerProblem(ctx.req.headers, bodies)
   if (refused !== undefined) return E.left(refused)
   try {
-    const body = await bodyParsedBy(parse, ctx)
-    const tooDeep = depthProblem(body)
-    return tooDeep === undefined ? E.right({ ...call, request: { ...call.request, body } }) : E.left(tooDeep)
+    const body = await readBody(ctx)
+    return E.isLeft(body) ? body : E.right({ ...call, request: { ...call.request, body: body.right } })
   } catch (error) {
     const problem = bodyProblem(error, invalidJson)
     if (problem === undefined) throw error
@@ -211,12 +210,6 @@ const withParsedBody = async <Call extends HasRequest>(
     ctx.set('connection', 'close')
     return E.left(problem)
   }
-}
-
-/** The parser is a middleware: it leaves the body at Koa's request and then calls what comes next, which is nothing here. */
-const bodyParsedBy = async (parse: Middleware, ctx: Context): Promise<unknown> => {
-  await parse(ctx, () => Promise.resolve())
-  return (ctx.request as { readonly body?: unknown }).body
 }
 
 /** The request as it is before its body is read. */

@@ -587,3 +587,13 @@ test('headers that are huge, many or strange are refused or ignored', async (t) 
   t.true(isSound((await sendRaw(site.url, 'GET /health/live HTTP/1.0\r\n\r\n')).status))
   await isWell(t)
 })
+
+test('a number is taken as the text that was sent, also where JavaScript can not hold it', async (t) => {
+  const { postUrl } = await openAccount(site)
+  const fields = JSON.stringify(lead())
+  const sent = (externalId: string) =>
+    post(postUrl, Buffer.from(fields.replace(/}$/, `,"external_id": ${externalId}, "miles": [1.50, 7]}`)))
+  const [one, other] = [await sent('9007199254740992'), await sent('9007199254740993')]
+  t.deepEqual([one.status, other.status], [200, 200])
+  t.not(idsOf(one).lead_id, idsOf(other).lead_id)
+})
