@@ -133,12 +133,15 @@ const throttle = ({ clock }: JobPorts, { lease }: WebhookQueue, count: number, r
 const receiverNow = async ({ commandHandler }: JobPorts, { webhookId }: WebhookQueue): Promise<WebhookState> =>
   (await loadOrThrow(commandHandler, webhook, webhookId)).state
 
-/** What waits for an attempt of the schedule and is not set aside, a batch of each kind. */
+/**
+ * What waits for an attempt of the schedule and is not set aside, a batch of each kind. What is in flight may arrive: its outcome is
+ * recorded first, and it stays due where it failed.
+ */
 const dueNow = async (ports: JobPorts, queue: WebhookQueue): Promise<Batch> => {
   const due: Array<DeliveryDocument> = []
   for (const kind of ['first', 'retry', 'caught-up'] as const)
     due.push(...(await notSetAside(ports, queue, 'due', queueOf(queue.webhookId, kind), batchSize)))
-  return due
+  return due.filter(({ id }) => !queue.inFlight.has(id))
 }
 
 /** A batch of what waits for the webhook to be turned on and is not set aside, in the order in which it is caught up with. */

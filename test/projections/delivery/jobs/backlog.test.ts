@@ -1,7 +1,8 @@
 import test from 'ava'
 import { millisecondsOf } from '../../../../domain/instant.js'
-import { delivered, numberOf, openWorker, turnOff, turnOn, upTo } from '../../../kit/parts/delivery-stage.js'
-import { at } from '../../../kit/domain/samples.js'
+import type { WebhookResponse } from '../../../../projections/delivery/webhook-sender.js'
+import { delivered, numberOf, openWorker, refused, turnOff, turnOn, upTo } from '../../../kit/parts/delivery-stage.js'
+import { accountId, at } from '../../../kit/domain/samples.js'
 import { settled } from '../../../kit/time/turns.js'
 
 test('a webhook that is turned on gets what it missed, the newest lead first, at no more than fifty a second', async (t) => {
@@ -63,5 +64,26 @@ test('a delivery that is held late, after its webhook was turned on, is caught u
   }
   await until(async () => (await state(1)).kind === 'succeeded' && (await state(2)).kind === 'skipped')
   t.is(sent.length, 1)
+  await close()
+})
+
+test('what a webhook takes while it is removed is recorded as delivered, and what fails then is abandoned', async (t) => {
+  const answers: Array<(response: WebhookResponse) => void> = []
+  const { addWebhook, change, makeDue, until, state, events, sent, close } = await openWorker(
+    () => new Promise((resolve) => answers.push(resolve)),
+  )
+  await addWebhook(1)
+  await makeDue(1, 1)
+  await makeDue(2, 1)
+  await until(() => sent.length === 2)
+  await change(1, { type: 'RemoveWebhook', accountId: accountId() })
+  await settled()
+  for (const [index, answer] of answers.entries())
+    answer(numberOf(sent[index] ?? { body: '' }) === 1 ? delivered : refused)
+  await until(async () => (await state(1)).kind === 'succeeded' && (await state(2)).kind === 'abandoned')
+  const outcomes = (await events()).flatMap((event) =>
+    event.type === 'DeliverySucceeded' || event.type === 'DeliveryAttemptFailed' ? [event.data.outcome.attempt] : [],
+  )
+  t.deepEqual(outcomes, [1, 1])
   await close()
 })
