@@ -31,7 +31,7 @@ export type ClientCommands = {
   ) => Promise<Either<Refusal | StoreFailure | Contended, ClientResult<State>>>
 }
 
-/** `isPending`: a store failed before all that follows was carried out. It comes later; a repeat of the command carries it out before. */
+/** `isPending`: not all that follows could be carried out now, as where a store failed. It comes later; a repeat of the command carries it out before. */
 export type ClientResult<State> = CommandResult<State> & { readonly isPending: boolean }
 
 type Ports = {

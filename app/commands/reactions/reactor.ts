@@ -12,7 +12,7 @@ import { reactionChains, type ReactionChains, type ReactionFailure } from './rea
 type Reacted = {
   /** Those that were given, and all that were appended because of them. */
   readonly events: ReadonlyArray<Recorded<DomainEvent>>
-  /** Something that follows waits for the follower, since a store failed. */
+  /** Something that follows waits for the follower, since a store failed, or another process has not yet written what it depends on. */
   readonly isPending: boolean
 }
 
@@ -71,7 +71,8 @@ export const reactor = ({ commandHandler, logger }: ReactorPorts): Reactor => {
     react: async (events) => {
       const done = await chains.follow(commandHandler, events)
       if (E.isRight(done)) return { events: done.right, isPending: false }
-      return { events, isPending: isTransient(done.left.failure) }
+      // A refusal is final only in the order of the log: what it depends on may be under way in another process.
+      return { events, isPending: done.left.failure.kind !== 'corrupt' }
     },
     follow: chains.follow,
     carriedOut: chains.carriedOut,
