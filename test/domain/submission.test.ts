@@ -126,7 +126,7 @@ const formats: Readonly<Record<string, { problem: string; good: ReadonlyArray<st
     },
     current_residence_state: {
       problem: 'the two letters of a US state or territory',
-      good: ['CA', 'ca', 'Ny', ' TX ', 'DC', 'PR', 'GU'],
+      good: ['CA', 'ca', 'Ny', ' TX ', 'DC', 'PR', 'GU', 'AE', 'AP', 'AA', 'FM', 'MH', 'PW'],
       bad: ['California', 'XX', 'C', 'C A', 'CAL', 'ON', 1],
     },
     tcpa_opt_in_url: {

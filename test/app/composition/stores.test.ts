@@ -97,7 +97,8 @@ test('an option of EventStoreDB that would lose writes or events is refused in a
     'nodePreference=follower': 'the option nodePreference must be leader, or be left out.',
     'nodePreference=random': 'the option nodePreference must be leader, or be left out.',
     'node_preference=Read-Only_Replica': 'the option nodePreference must be leader, or be left out.',
-    'tls=true&tlsCAFile=/pass-word': 'the option tlsCAFile must be the path of a file that can be read, or be left out.',
+    'tls=true&tlsCAFile=/pass-word':
+      'the option tlsCAFile must be the path of a file that can be read, or be left out.',
     'tls=true&tlsCAFile=/tmp': 'the option tlsCAFile must be the path of a file that can be read, or be left out.',
     // The driver takes both for one option that it does not know.
     'tls&throwOnAppendFailure=false': 'this is no connection string, or has an option that is not known.',
