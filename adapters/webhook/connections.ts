@@ -28,8 +28,11 @@ type ConnectionOptions = {
 /** Milliseconds that a connection is pooled without use: less than most servers keep it open. */
 const longestIdle = 4_000
 
-/** Milliseconds that one address of a name is waited for before the next one is tried. */
-const longestPerAddress = 1_000
+/**
+ * Milliseconds that one address of a name is waited for before the next one is tried: so long that a first packet that was lost is sent once
+ * more, which the system does after a second, and so short that within the time limit three addresses are tried.
+ */
+const longestPerAddress = 1_250
 
 /** Bytes that are read at once: of a flood no more than this arrives before it can be cut off. */
 const readAtOnce = 4_096
