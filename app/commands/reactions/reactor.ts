@@ -3,7 +3,7 @@ import type { Recorded } from '../../../domain/event.js'
 import type { CommandHandler, EventStore, Logger } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import { reactingCategories } from '../../../domain/reactions.js'
-import { errorOf, isTransient } from '../../../projections/parking/final-failure.js'
+import { errorOf, isTransient, type CommandFailure } from '../../../projections/parking/final-failure.js'
 import { parking } from '../../../projections/parking/parking.js'
 import type { Checkpoint } from '../../../projections/subscriptions/checkpoint.js'
 import type { Follower } from '../../../projections/subscriptions/follower.js'
@@ -43,6 +43,9 @@ type FollowerPorts = {
 
 type ReactorPorts = { readonly commandHandler: CommandHandler; readonly logger: Logger }
 
+/** A contact knows an engagement before that has a stream: another process may be about to begin it. In the order of the log none lacks one. */
+const isBeingWritten = ({ kind }: CommandFailure): boolean => kind === 'engagement-not-found'
+
 export const reactor = ({ commandHandler, logger }: ReactorPorts): Reactor => {
   const chains = reactionChains()
 
@@ -71,8 +74,8 @@ export const reactor = ({ commandHandler, logger }: ReactorPorts): Reactor => {
     react: async (events) => {
       const done = await chains.follow(commandHandler, events)
       if (E.isRight(done)) return { events: done.right, isPending: false }
-      // A refusal is final only in the order of the log: what it depends on may be under way in another process.
-      return { events, isPending: done.left.failure.kind !== 'corrupt' }
+      const { failure } = done.left
+      return { events, isPending: isTransient(failure) || isBeingWritten(failure) }
     },
     follow: chains.follow,
     carriedOut: chains.carriedOut,
