@@ -14,7 +14,7 @@ import { eraserName } from './eraser.js'
 
 type RetentionPorts = ParkedWorkPorts & {
   readonly store: Pick<EventStore, 'purge' | 'read' | 'readLast'>
-  readonly documents: Pick<Documents, 'find' | 'exists'>
+  readonly documents: Pick<Documents, 'find' | 'get' | 'exists'>
   readonly clock: Clock
 }
 
@@ -25,7 +25,11 @@ type RemoveAll = (
 ) => Promise<{ readonly removed: number; readonly failed: ReadonlyArray<unknown> }>
 
 /** For one look. */
-type LookPorts = RetentionPorts & { readonly removeAll: RemoveAll }
+type LookPorts = RetentionPorts & {
+  readonly removeAll: RemoveAll
+  /** Keys of what could not be removed before. Where that was closed no sweep finds it any more. */
+  readonly unfinished: ReadonlySet<string>
+}
 
 /** What is removed after so many days, one document of a read model at a time. */
 export type RetentionPolicy<Document extends Json> = {
@@ -58,7 +62,13 @@ const batchSize = 32
 const perSecond = 500
 
 /** Closing events that are looked at again: an interrupted batch, which may not have removed all, is among the newest. */
-const unfinished = 2 * batchSize
+const interrupted = 2 * batchSize
+
+/** In milliseconds: so far back they are looked at in the first look. What an earlier holder of the lease failed at nobody knows. */
+const firstReach = 24 * 60 * 60 * 1_000
+
+/** Keys of what could not be removed that are kept at most. */
+const mostUnfinished = 10_000
 
 /** Removes what ended so many days ago, under a lease. */
 export const retention = <Document extends Json>(
@@ -67,12 +77,14 @@ export const retention = <Document extends Json>(
   days: number,
 ) => ({
   run: async (lease: Lease): Promise<void> => {
-    const removing = removerOf(ports, policy, lease)
+    const { removing, unfinished } = removerOf(ports, policy, lease)
     // An older process may have left some in the files.
     let isPurged = false
+    let isFirst = true
     let failures = 0
     while (!lease.ending.aborted) {
-      const limit = later(ports.clock.now(), -days * 24 * 60 * 60 * 1_000)
+      const now = ports.clock.now()
+      const limit = later(now, -days * 24 * 60 * 60 * 1_000)
       let next = pause
       let failed: ReadonlyArray<unknown> = []
       const removeAll: RemoveAll = async (page, remove) => {
@@ -81,12 +93,15 @@ export const retention = <Document extends Json>(
         return done
       }
       try {
-        const part = { ...ports, removeAll }
-        const erased = (await finish(part, policy, lease)) + (await sweep(part, policy, limit, lease))
+        const part = { ...ports, removeAll, unfinished }
+        let erased = (await finish(part, policy, now, lease)) + (await sweep(part, policy, limit, lease))
+        // After the sweep: what is closed and not shown as such yet is found by one of them, whenever that changes.
+        if (isFirst) erased += await finish(part, policy, later(now, -firstReach), lease)
         if (erased > 0) ports.logger.info({ erased, before: limit }, `${policy.what} were removed`)
         if (erased > 0 || !isPurged) isPurged = orThrow(await ports.store.purge())
         // What is built is looked at when it is there.
-        if (!orThrow(await ports.documents.exists(collectionOf(policy.projection)))) next = pauseWhileBuilt
+        if (orThrow(await ports.documents.exists(collectionOf(policy.projection)))) isFirst = false
+        else next = pauseWhileBuilt
       } catch (error) {
         failed = [error]
       }
@@ -111,8 +126,9 @@ const removerOf = <Document extends Json>(
   ports: RetentionPorts,
   policy: RetentionPolicy<Document>,
   lease: Lease,
-): RemoveAll => {
+): { readonly removing: RemoveAll; readonly unfinished: ReadonlySet<string> } => {
   const exceptions = exceptionsInARow()
+  const unfinished = new Set<string>()
   const { park } = parkedRecords({ name: eraserName, actor: policy.name }, ports)
 
   const removed = async (entry: Entry, remove: (entry: Entry) => Promise<boolean>): Promise<boolean> => {
@@ -120,6 +136,7 @@ const removerOf = <Document extends Json>(
     try {
       const isRemoved = await remove(entry)
       exceptions.succeeded(stream)
+      unfinished.delete(entry.key)
       return isRemoved
     } catch (error) {
       await park(lease, exceptions.finalFailure(stream, error))
@@ -127,13 +144,16 @@ const removerOf = <Document extends Json>(
     }
   }
 
-  return async (page, remove) => {
+  const removing: RemoveAll = async (page, remove) => {
     const ends = await Promise.allSettled(page.map((entry) => removed(entry, remove)))
+    for (const [n, { key }] of page.entries())
+      if (ends[n]?.status === 'rejected' && unfinished.size < mostUnfinished) unfinished.add(key)
     return {
       removed: ends.filter((end) => end.status === 'fulfilled' && end.value).length,
       failed: ends.flatMap((end): ReadonlyArray<unknown> => (end.status === 'rejected' ? [end.reason] : [])),
     }
   }
+  return { removing, unfinished }
 }
 
 /**
@@ -155,33 +175,72 @@ const sweep = async <Document extends Json>(
       if (lease.ending.aborted) return erased
       const { removed, failed } = await ports.removeAll(page, async ({ key, document }) => {
         const [last] = orThrow(await ports.store.readLast(policy.streamOf(key), 1))
-        if (last === undefined || last.time > limit || last.type === policy.closedBy) return false
+        if (last?.type === policy.closedBy) return finishOne(ports, policy, { key, document }, lease)
+        if (last === undefined || last.time > limit) return false
         // A collection holds what its own projection made.
         return policy.remove(document as Document, lease)
       })
       erased += removed
-      // The store is away: to ask it for each of the others would help nobody.
-      if (page.length > 0 && failed.filter((error) => error instanceof StoreFailed).length === page.length)
-        throw failed[0]
+      throwWhereAway(page, failed)
       await pace(ports, page.length, lease)
     }
   }
   return erased
 }
 
-/** Takes away what stands before the newest closing events, where an earlier sweep did not come to that. */
+/** To ask the store for each of the others would help nobody. */
+const throwWhereAway = (page: ReadonlyArray<Entry>, failed: ReadonlyArray<unknown>): void => {
+  const isAway = page.length > 0 && failed.filter((error) => error instanceof StoreFailed).length === page.length
+  if (isAway) throw failed[0]
+}
+
+/**
+ * Takes away what stands before closing events where an earlier look did not come to that: of what failed, and of the newest ones, up
+ * to a page that is older than `since` and lacks nothing.
+ */
 const finish = async <Document extends Json>(
   ports: LookPorts,
   policy: RetentionPolicy<Document>,
+  since: Instant,
   lease: Lease,
 ): Promise<number> => {
-  const newest = { index: policy.removed, equals: [], descending: true, limit: unfinished } as const
-  const page = orThrow(await ports.documents.find(collectionOf(policy.projection), newest))
-  const { removed } = await ports.removeAll(page, async ({ key, document }) => {
-    const [first] = orThrow(await ports.store.read(policy.streamOf(key))).events
-    return first !== undefined && first.type !== policy.closedBy && policy.remove(document as Document, lease)
-  })
-  return removed
+  const collection = collectionOf(policy.projection)
+  const removedAt = collection.indexes[policy.removed]?.at(-1) ?? ''
+  const removeIn = (page: ReadonlyArray<Entry>) =>
+    ports.removeAll(page, (entry) => finishOne(ports, policy, entry, lease))
+  let erased = 0
+  const keys = [...ports.unfinished]
+  for (let n = 0; n < keys.length && !lease.ending.aborted; n += batchSize) {
+    const shown = orThrow(await ports.documents.get(collection, keys.slice(n, n + batchSize)))
+    const closed = [...shown].flatMap(([key, { document }]) =>
+      document?.[removedAt] === undefined ? [] : [{ key, document }],
+    )
+    erased += (await removeIn(closed)).removed
+  }
+  let looked = 0
+  const newest = { index: policy.removed, equals: [], descending: true, limit: batchSize } as const
+  for await (const page of pagesOf(ports.documents, collection, newest)) {
+    const { removed, failed } = await removeIn(page)
+    erased += removed
+    looked += page.length
+    if (lease.ending.aborted) break
+    if (looked < interrupted) continue
+    throwWhereAway(page, failed)
+    const isOld = String(page.at(-1)?.document[removedAt]) < since
+    if (isOld && removed + failed.length === 0) break
+    await pace(ports, page.length, lease)
+  }
+  return erased
+}
+
+const finishOne = async <Document extends Json>(
+  { store }: LookPorts,
+  policy: RetentionPolicy<Document>,
+  { key, document }: Entry,
+  lease: Lease,
+): Promise<boolean> => {
+  const [first] = orThrow(await store.read(policy.streamOf(key))).events
+  return first !== undefined && first.type !== policy.closedBy && policy.remove(document as Document, lease)
 }
 
 /** Waits as long as so many documents take. */
