@@ -1,6 +1,7 @@
 import { contact } from '../../domain/contact.js'
 import { streamOf } from '../../domain/decider.js'
 import { engagement } from '../../domain/engagement.js'
+import { erasure } from '../../domain/erasure.js'
 import { message } from '../../domain/message.js'
 import type { Ids } from '../../domain/ports.js'
 import { messages, type MessageDocument } from '../read-models/messages.js'
@@ -29,12 +30,15 @@ export const messageRetention = (ports: Ports): RetentionPolicy<MessageDocument>
     if (state.kind === 'started' && !state.ended) return false
     const cause = { actor: name, event: 'last-of-stream', eventId: ports.ids.uuid } as const
     const ids = { message_id, account_id, contact_id, engagement_id }
-    const numberOf = async (): Promise<string | undefined> => {
-      const { state: person } = await loadOrThrow(commandHandler, contact, contact_id)
-      return person.kind === 'known' ? person.details.phone : undefined
+    // Before the message is closed: the contact may be erased meanwhile, and then only its leads know the number, for its eraser.
+    const { state: person } = await loadOrThrow(commandHandler, contact, contact_id)
+    if (person.kind === 'erased') {
+      const { state: requested } = await loadOrThrow(commandHandler, erasure, person.erasureId)
+      if (requested.kind === 'requested') return false
     }
-    const erasure = { causeOf: () => cause, numberOf, stopping: lease.ending }
-    await eraseMessage({ ...ports, commandHandler }, ids, created_at, erasure)
+    const number = person.kind === 'known' ? person.details.phone : undefined
+    const how = { causeOf: () => cause, numberOf: () => Promise.resolve(number), stopping: lease.ending }
+    await eraseMessage({ ...ports, commandHandler }, ids, created_at, how)
     return true
   },
 })

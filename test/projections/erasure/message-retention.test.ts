@@ -1,4 +1,7 @@
 import test from 'ava'
+import { contact } from '../../../domain/contact.js'
+import { erasureIdOf } from '../../../domain/derived-id.js'
+import { erasure } from '../../../domain/erasure.js'
 import { later } from '../../../domain/instant.js'
 import { message, type MessageCommand } from '../../../domain/message.js'
 import { messageRetention } from '../../../projections/erasure/message-retention.js'
@@ -24,8 +27,15 @@ const numbers = new Map(
 
 type Ending = Extract<MessageCommand, { readonly type: 'EndMessage' }>['ending']
 
-/** What becomes of a message of a conversation that has ended, or goes on, when it has been kept for long enough. */
-const removed = async (isOver: boolean, ending: Ending) => {
+/**
+ * What becomes of a message of a conversation that has ended, or goes on, when it has been kept for long enough. `erasing`: how far the
+ * erasure of its contact has come.
+ */
+const removed = async (
+  isOver: boolean,
+  ending: Ending,
+  erasing: ReadonlyArray<'contact' | 'message' | 'completed'> = [],
+) => {
   const found = engagements.find(({ engagement_id }) => ended.has(engagement_id) === isOver)
   if (found === undefined) throw new Error('there is no such conversation')
   const { account_id, contact_id, engagement_id } = found
@@ -37,8 +47,24 @@ const removed = async (isOver: boolean, ending: Ending) => {
   const begin = { type: 'BeginMessage', facts: ids, text: 'Hello', segments: 1, at: clock.now() } as const
   let uuids = 0
   const nextId = () => uuid((uuids += 1))
+  const by = { actor: 'test', eventId: nextId }
   for (const command of [begin, { type: 'EndMessage', attempt: 1, ending }] as const)
-    rightOf(await commandHandler.execute(message, ids.message_id, command, { actor: 'test', eventId: nextId }))
+    rightOf(await commandHandler.execute(message, ids.message_id, command, by))
+  const erasureId = erasureIdOf(contact_id)
+  if (erasing.includes('contact')) {
+    const facts = { erasure_id: erasureId, account_id, contact_id, by: 'operator' }
+    rightOf(await commandHandler.execute(erasure, erasureId, { type: 'RequestErasure', facts }, by))
+    const command = { type: 'EraseContact', contactId: contact_id, erasureId } as const
+    rightOf(await commandHandler.execute(contact, contact_id, command, by))
+  }
+  if (erasing.includes('message')) {
+    const command = { type: 'EraseMessage', of: ids, beganAt: clock.now(), history: [] } as const
+    rightOf(await commandHandler.execute(message, ids.message_id, command, by))
+  }
+  if (erasing.includes('completed')) {
+    const summary = { webhooks: [], webhooks_count: 0, dropped: [], dropped_count: 0 }
+    rightOf(await commandHandler.execute(erasure, erasureId, { type: 'CompleteErasure', summary }, by))
+  }
   const asked: Array<string> = []
   const settle: Messenger['settle'] = ({ to }) => {
     asked.push(to)
@@ -62,4 +88,14 @@ test('before a text of which nobody could tell is removed, the provider is asked
   const { types, asked, number } = await removed(true, { kind: 'unknown', reason: 'no answer' })
   t.deepEqual(types, ['MessageErased', 'MessageCopyFound'])
   t.deepEqual(asked, [String(number)])
+})
+
+test('while its contact is being erased a text is left to that, which asks the provider with the number of a lead', async (t) => {
+  const unknown = { kind: 'unknown', reason: 'no answer' } as const
+  const begun = ['MessageBegun', 'MessageFailed']
+  t.like(await removed(true, unknown, ['contact']), { isRemoved: false, types: begun, asked: [] })
+  const closed = [...begun, 'MessageErased']
+  t.like(await removed(true, unknown, ['contact', 'message']), { isRemoved: false, types: closed, asked: [] })
+  const ended = await removed(true, unknown, ['contact', 'message', 'completed'])
+  t.like(ended, { isRemoved: true, types: ['MessageErased'] })
 })
