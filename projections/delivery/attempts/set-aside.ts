@@ -42,7 +42,7 @@ export const deliveryWorkerName = 'delivery_worker'
 
 export const setAside = ({ queues, ...ports }: Ports): SetAside => {
   const placeOf = (stream: string, first: ProjectedEvent | undefined): WebhookQueue | undefined => {
-    const isOfOne = first?.type === 'DeliveryDue' || first?.type === 'ResendStarted'
+    const isOfOne = first?.type === 'DeliveryDue' || first?.type === 'DeliveryErased' || first?.type === 'ResendStarted'
     const id = isOfOne ? first.data.webhook_id : (idIn(webhook, stream) as WebhookId | undefined)
     return id === undefined ? undefined : queues.of(id)
   }

@@ -128,6 +128,25 @@ test('a delivery whose attempt outcome can never be recorded is not posted again
   t.is((await recorded(id)).length, 5)
 })
 
+test('the retry of a delivery that was erased since is answered, as nothing is left to be posted', async (t) => {
+  const { appends, project, store, clock, addWebhook, makeDue, work, parkedOne, retry } = await openSpoiled(t)
+  appends.set(deliveryStream(1), corrupt)
+  project()
+  const { holdAll, sent } = work()
+  holdAll()
+  await addWebhook(1)
+  await makeDue(1, 1)
+  const { parked_event_id: id } = await parkedOne()
+  appends.clear()
+  const history = [{ type: 'DeliveryDue', at: at() }]
+  const command = { type: 'EraseDelivery', why: 'contact-erased', at: at(), createdAt: at(), history } as const
+  const cause = { actor: 'eraser', eventId: () => uuid(900) }
+  const { events } = rightOf(await sharedHandler(store, clock).execute(delivery, deliveryId(1), command, cause))
+  rightOf(await store.truncate(deliveryStream(1), events[0]?.revision ?? 0))
+  t.is(await retry(id), 'ParkedEventHandled')
+  t.is(sent.length, 1)
+})
+
 test('a delivery whose parking record is unreadable is parked under a new one: it is posted once, and can be retried', async (t) => {
   const { appends, reads, store, project, addWebhook, makeDue, work, until, state, parkedOne, retry } =
     await openSpoiled(t)
