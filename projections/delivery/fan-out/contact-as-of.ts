@@ -42,10 +42,13 @@ export const contactAsOf = async (
     if (E.isLeft(since)) return since
     recent = [...recent, ...since.right.events]
   }
+  let isWhole = false
   for (let wanted = 2 * recentEvents; ; wanted *= 2) {
     const first = recent[0]?.revision ?? 0
-    // Of a contact that was erased nothing is left but that.
-    if (recent[0]?.type === 'ContactErased') return E.right(undefined)
+    // Of a contact that was erased nothing may be left but that, and the read model may still show it.
+    const erased = recent.findIndex(({ type }) => type === 'ContactErased')
+    if (erased === 0 || (recent[erased]?.position ?? position) < position) return E.right(undefined)
+    if (isWhole && first > 0) return E.left(headless)
     if (first === 0) return E.right(contactFrom(recent.filter((event) => event.position < position)))
     const found = shown && broughtTo(position, shown, recent)
     if (found !== undefined) return E.right(found)
@@ -53,7 +56,7 @@ export const contactAsOf = async (
     const more = await store.read(stream, from)
     if (E.isLeft(more)) return more
     recent = more.right.events
-    if (from === 0 && recent[0] !== undefined && recent[0].revision > 0) return E.left(headless)
+    isWhole = from === 0
   }
 }
 

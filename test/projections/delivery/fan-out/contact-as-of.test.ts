@@ -15,6 +15,7 @@ import {
   contactId,
   details,
   engagementId,
+  erasureId,
   leadId,
   playbookId,
   positionAt,
@@ -143,3 +144,30 @@ test('a contact whose first events are gone is corrupt, and is not read again an
 const fail = (): never => {
   throw new Error('the log is shorter')
 }
+
+for (const [what, isTruncated, followed] of [
+  ['and truncated nothing is shown, however much followed', true, 150],
+  ['nothing is shown, whatever the read model still shows', false, 20],
+] as const)
+  test(`of a contact that was erased ${what}`, async (t) => {
+    const store = memoryEventStore(memoryLog())
+    const documents = memoryDocuments(documentState())
+    rightOf(await documents.prepare(collectionOf(contacts)))
+    const erased: ContactEvent = {
+      type: 'ContactErased',
+      data: { contact_id: contactId(), account_id: accountId(), erasure_id: erasureId(), opted_out: false },
+    }
+    const late = (n: number): ContactEvent => ({
+      type: 'LateLeadRefused',
+      data: { erasure_id: erasureId(), lead_id: leadId(n), contact_id: contactId() },
+    })
+    const before = [contactCreated, ...Array.from({ length: 99 }, (_, n) => changed(n + 1))]
+    const events = [...before, erased, ...Array.from({ length: followed }, (_, n) => late(n + 100))]
+    const log = logOf(...events.map((event) => [stream, event] as const))
+    for (const { revision, position: _position, ...event } of log)
+      rightOf(await store.append(stream, revision === 0 ? 'no-stream' : revision - 1, [event]))
+    const changes = changesOf(anyProjection(contacts), new Map(), log.slice(0, 100))
+    if (isTruncated) rightOf(await store.truncate(stream, 100))
+    else rightOf(await documents.apply(collectionOf(contacts), changes, positionAt(100)))
+    t.deepEqual(await contactAsOf({ store, documents }, contactId(), positionAt(500)), E.right(undefined))
+  })
