@@ -1,12 +1,12 @@
 import { streamOf } from '../../domain/decider.js'
 import { delivery } from '../../domain/delivery.js'
-import type { Clock, Ids } from '../../domain/ports.js'
+import type { Ids } from '../../domain/ports.js'
 import { deliveries, type DeliveryDocument } from '../read-models/deliveries.js'
 import { guardedCommandHandler } from '../subscriptions/lease-guard.js'
 import { eraseDelivery, type DeliveryErasurePorts } from './erased-delivery.js'
 import type { RetentionPolicy } from './retention.js'
 
-type Ports = DeliveryErasurePorts & { readonly clock: Pick<Clock, 'now'>; readonly ids: Pick<Ids, 'uuid'> }
+type Ports = DeliveryErasurePorts & { readonly ids: Pick<Ids, 'uuid'> }
 
 const name = 'retention'
 
@@ -22,7 +22,7 @@ export const deliveryRetention = (ports: Ports): RetentionPolicy<DeliveryDocumen
   remove: async ({ id }, lease) => {
     const guarded = { ...ports, commandHandler: guardedCommandHandler(ports.commandHandler, lease) }
     const causeOf = () => ({ actor: name, event: 'last-of-stream', eventId: ports.ids.uuid }) as const
-    const why = { why: 'retention', at: ports.clock.now(), causeOf, stopping: lease.ending } as const
+    const why = { why: 'retention', causeOf, stopping: lease.ending } as const
     return (await eraseDelivery(guarded, id, why)) !== undefined
   },
 })

@@ -5,8 +5,8 @@ import { mostNamed, type ErasureSummary } from '../../domain/erasure.js'
 import type { Recorded } from '../../domain/event.js'
 import type { DomainEvent } from '../../domain/events.js'
 import type { ContactId, DeliveryId, ResendId, WebhookId } from '../../domain/ids.js'
-import type { Instant } from '../../domain/instant.js'
-import type { Cause, Time } from '../../domain/ports.js'
+import { later } from '../../domain/instant.js'
+import type { Cause, Clock, Time } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
 import { resend } from '../../domain/resend.js'
 import { orThrow, StoreFailed } from '../../domain/store-failed.js'
@@ -26,12 +26,14 @@ export type DeliveryErasurePorts = ClosingPorts & {
   /** Maintains the read model that counts what became of bulk resends. */
   readonly resends: Awaited
   readonly time: Pick<Time, 'sleep'>
+  readonly clock: Pick<Clock, 'now'>
 }
+
+/** In milliseconds: so far ahead the clock of the process may be that posts it, and so long it takes until the closing event is stored. */
+const clockAhead = 2_000
 
 type Why = {
   readonly why: ErasedDelivery['why']
-  /** Whatever is due until then may be under way. */
-  readonly at: Instant
   /** The cause of the events that are written to a stream, by its id. */
   readonly causeOf: (id: string) => Cause
   readonly stopping: AbortSignal
@@ -110,13 +112,14 @@ type Events = ReadonlyArray<Recorded<DomainEvent>>
 const closingIn = (events: Events) => events.flatMap((event) => (event.type === 'DeliveryErased' ? [event] : [])).at(-1)
 
 const closeDelivery = async (
-  { commandHandler }: DeliveryErasurePorts,
+  { commandHandler, clock }: DeliveryErasurePorts,
   id: DeliveryId,
-  { why, at, causeOf }: Why,
+  { why, causeOf }: Why,
   events: Events,
 ): Promise<Events> => {
   const createdAt = events[0]?.time
   if (createdAt === undefined) return []
+  const at = later(clock.now(), clockAhead)
   const command = { type: 'EraseDelivery', why, at, createdAt, history: events.map(told) } as const
   const done = await commandHandler.execute(delivery, id, command, causeOf(id))
   if (E.isLeft(done) && done.left.kind === 'delivery-waiting') return []

@@ -136,10 +136,9 @@ const erase = async (ports: EraserPorts, event: Requested, stopping: AbortSignal
   // It comes again where one before it had not ended, and would wait for attempts once more.
   const { state } = orThrow(await commandHandler.load(erasure, erasureId))
   if (state.kind === 'completed') return
-  const dropping = () =>
-    ({ why: 'contact-erased', at: ports.clock.now(), causeOf: (id: string) => causeOf(event, id), stopping }) as const
+  const dropping = { why: 'contact-erased', causeOf: (id: string) => causeOf(event, id), stopping } as const
   let newest = await eraseContact(ports, event)
-  await eraseDeliveries(ports, contactId, dropping())
+  await eraseDeliveries(ports, contactId, dropping)
   await caughtUp(time, reactions, newest, stopping)
   await caughtUp(time, timeline, newest, stopping)
   for await (const leads of entriesOf(documents, contactId, 'lead', stopping)) {
@@ -157,7 +156,7 @@ const erase = async (ports: EraserPorts, event: Requested, stopping: AbortSignal
   }
   // The fan-out made its last deliveries due before the leads were closed, so a timeline that shows their ends shows these too.
   await caughtUp(time, timeline, newest, stopping)
-  const { mayBeUnderWay, ...summary } = await eraseDeliveries(ports, contactId, dropping())
+  const { mayBeUnderWay, ...summary } = await eraseDeliveries(ports, contactId, dropping)
   if (mayBeUnderWay) await time.sleep(longestAttempt, stopping)
   stopping.throwIfAborted()
   const command = { type: 'CompleteErasure', summary } as const

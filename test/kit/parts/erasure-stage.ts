@@ -103,6 +103,7 @@ export const openErasureStage = async (empty: EventStore, history: History) => {
   return {
     visible: () => visibleIn(store),
     now: clock.now,
+    setClock: clock.set,
     find: documents.find,
     /** The streams whose snapshots were removed. */
     removed,
