@@ -470,7 +470,7 @@ const decide = (
 const laterCall = ({ callUntil }: Started, at: Instant): Instant | undefined =>
   callUntil === undefined || mayBeOf(callUntil, at) ? undefined : callUntil
 
-/** What a text fires: after an outcome nothing, but that a contact who opts out is heard. */
+/** What a text fires: after an outcome nothing, but that a contact who opts out is heard, unless it was erased. */
 const hear = (
   command: Extract<EngagementCommand, { readonly type: 'HearReply' }>,
   state: Started,
@@ -479,7 +479,7 @@ const hear = (
   const { attribution, ended: isEnded, labels, replies } = state
   if (replies.includes(message_id)) return []
   if (meaning === 'opted_out') {
-    if (labels.has('opted_out')) return []
+    if (state.erased || labels.has('opted_out')) return []
     const events = outcome(state, 'asked-to-stop', at)
     return isEnded ? events.slice(0, 1) : events
   }

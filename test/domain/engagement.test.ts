@@ -311,6 +311,18 @@ test('an engagement whose contact is erased ends, and is not found any more', (t
     .isAlreadySo()
 })
 
+test('an opt-out by a text is heard after the end, but not once its contact was erased', (t) => {
+  const paused = { pausedUntil: at(1000), givesUpAt: at(2000) }
+  const stop = { type: 'HearReply', messageId: messageId(), outcome: 'opted_out', at: at(1000), ...paused } as const
+  const note = 'The contact asked for no more messages'
+  given(t, engagement, ...playing, ended('conversion', at(500)))
+    .when(stop)
+    .then(recorded({ type: 'outcome', label: 'opted_out', note, at: at(1000) }))
+  given(t, engagement, ...playing, ended('erased', at(500)), erasedNow)
+    .when(stop)
+    .then()
+})
+
 test('only the first reply fires interested', (t) => {
   const hears = (n: number): EngagementCommand => ({
     type: 'HearReply',
