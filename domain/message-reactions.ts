@@ -15,7 +15,8 @@ export const answerOf = (ids: MessageIds, purpose: 'confirmation' | 'help', at: 
   return { decider: message, id: ids.message_id, command: { type: 'RequestMessage', ids, request } }
 }
 
-export const onMessageReceived: Reaction<'MessageReceived'> = (event) => [...onReply(event), noted(event.data)]
+/** Noted first: what can't be carried out of the others keeps those after it from being done. */
+export const onMessageReceived: Reaction<'MessageReceived'> = (event) => [noted(event.data), ...onReply(event)]
 
 const onReply: Reaction<'MessageReceived'> = ({ id, data, time }) => {
   const { message_id: messageId, account_id, contact_id, engagement_id, meaning, answer } = data

@@ -250,6 +250,29 @@ test('a text that is recorded after its contact was erased is erased too, and on
   for (const text of ['Written 1', 'By hand 1']) t.true(left.includes(text), text)
 })
 
+test('so is one whose conversation can not be read', async (t) => {
+  const log = memoryLog()
+  const store = memoryEventStore(log)
+  const stage = await openErasureStage(store, history)
+  const one = history.find(({ type, data }) => type === 'EngagementStarted' && data.contact_id === first.id)
+  if (one?.type !== 'EngagementStarted') return t.fail('nobody is engaged')
+  await stage.request(first)
+  await stage.run()
+  const [last] = rightOf(await store.readLast(one.stream, 1))
+  const vanished = { ...newEvent(2), type: 'EngagementVanished' } as unknown as ReturnType<typeof newEvent>
+  rightOf(await store.append(one.stream, last?.revision ?? 0, [vanished]))
+  const { account_id, contact_id, engagement_id } = one.data
+  const ids = { message_id: messageId(9_000), account_id, contact_id, engagement_id }
+  const facts = { ...ids, paused_until: at(1), gives_up_at: at(2), text: 'Written', meaning: 'reply' } as const
+  await stage.execute(message, ids.message_id, { type: 'ReceiveMessage', facts })
+  await stage.run()
+  const left = rightOf(await store.read(`message-${ids.message_id}`)).events
+  t.deepEqual(
+    left.map(({ type }) => type),
+    ['MessageErased'],
+  )
+})
+
 test('the retry of a removal tells whether its stream can be read again, which its newest event alone does not', async (t) => {
   const log = memoryLog()
   const store = memoryEventStore(log)
