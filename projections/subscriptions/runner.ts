@@ -50,6 +50,7 @@ export const runProjection = (projection: AnyProjection, ports: RunnerPorts): Ru
   /** Everything up to here is written. A checkpoint beyond it would lose what is still to be written. */
   let handled = beginning
   let isSavingSoon = false
+  let hasBegun = false
   let lastWrite: Promise<unknown> = Promise.resolve()
   const stopping = new AbortController()
 
@@ -78,10 +79,11 @@ export const runProjection = (projection: AnyProjection, ports: RunnerPorts): Ru
           logger.debug({ readModel: projection.name }, 'building a read model from the log')
           await build({ projection, documents }, store, signal)
           orThrow(await documents.promote(collection))
-        } else {
-          // What an interrupted rebuild left behind would keep what an erasure removes.
+        } else if (!hasBegun) {
+          // What an interrupted rebuild left behind would keep what an erasure removes. Later one may be under way, here or elsewhere.
           orThrow(await documents.drop(collectionOf(projection, 'next')))
         }
+        hasBegun = true
         saved = orThrow(await documents.checkpoint(collection))
         handled = saved
         return saved

@@ -376,6 +376,36 @@ test('a read model can be built anew while it is served, and misses nothing that
   t.deepEqual(await served(), ['one', 'two', 'three', 'four', 'five'])
 })
 
+test('a rebuild goes on, and loses nothing, where the read model can not be written for a moment meanwhile', async (t) => {
+  const { documents, define, run, served } = await openSpoilt(t)
+  let failures = 0
+  let isFailing = false
+  let isFirst = true
+  const watched: Documents = {
+    ...documents,
+    apply: async (collection, changes, position) => {
+      if (collection.generation === 'live' && isFailing) {
+        isFailing = false
+        failures += 1
+        return E.left({ kind: 'unavailable', reason: 'away' })
+      }
+      const applied = await documents.apply(collection, changes, position)
+      if (collection.generation === 'next' && isFirst) {
+        isFirst = false
+        isFailing = true
+        await running.caughtUpTo(await define('three'), neverAborted)
+        t.is(rightOf(await documents.checkpoint(collection)), position, 'what was built is there')
+      }
+      return applied
+    },
+  }
+  const running = run(projection, { documents: watched })
+  await running.caughtUpTo(await define(''), neverAborted)
+  t.is(await running.rebuild(), 3)
+  t.is(failures, 1)
+  t.deepEqual(await served(), ['one', 'two', 'three'])
+})
+
 test('a rebuild that fails leaves what is served as it was, and what it left goes with the next start', async (t) => {
   const { documents, define, run, served } = await openSpoilt(t)
   const unavailable = { kind: 'unavailable', reason: 'away' } as const
