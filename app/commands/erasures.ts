@@ -11,6 +11,7 @@ import { lead } from '../../domain/lead.js'
 import { message } from '../../domain/message.js'
 import type { CommandHandler, EventStore, StoreFailure, Time } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
+import type { Collection, Documents } from '../../projections/ports.js'
 import { exponentialBackoff } from '../../projections/subscriptions/backoff.js'
 import type { LeasedFollower } from '../../projections/subscriptions/leased-follower.js'
 import type { ClientCommands } from './client-commands.js'
@@ -39,8 +40,12 @@ type Ports = {
   readonly eraser: Pick<LeasedFollower, 'caughtUpTo'>
   /** What maintains the read models that show something of contacts. */
   readonly showing: ReadonlyArray<Showing>
-  /** Whether a read model is being rebuilt here: what it had read before must not be put in place afterwards. */
-  readonly isRebuilding: () => boolean
+  readonly documents: Pick<Documents, 'exists'>
+  /**
+   * Where these read models are built anew, by any process: what was read of the contact may stand there, also after a rebuild that failed,
+   * and may be put in place afterwards.
+   */
+  readonly builds: ReadonlyArray<Collection>
   /** Of each store: true once no byte of what was removed is left in its files. */
   readonly purges: ReadonlyArray<() => Promise<Either<StoreFailure, boolean>>>
   /** Whether other processes work on the same stores. */
@@ -57,7 +62,7 @@ const looks = { first: 20, longest: 250 }
 const unexpected = { kind: 'unexpected' } as const
 
 export const erasuresOn = (ports: Ports): Erasures => {
-  const { commandHandler, eraser, showing, isRebuilding, purges, isShared, time } = ports
+  const { commandHandler, eraser, showing, purges, isShared, time } = ports
   return {
     ended: async (id, requestedAt) => {
       if (requestedAt !== undefined)
@@ -72,7 +77,13 @@ export const erasuresOn = (ports: Ports): Erasures => {
       const { summary } = state.right
       const closed = await lastClosing(ports, id, state.right)
       if (E.isLeft(closed)) return closed
-      if (closed.right === undefined || isRebuilding() || !(await isShownBy(time, showing, closed.right, longestWait)))
+      const isBuilding = await areBuilding(ports)
+      if (E.isLeft(isBuilding)) return isBuilding
+      if (
+        closed.right === undefined ||
+        isBuilding.right ||
+        !(await isShownBy(time, showing, closed.right, longestWait))
+      )
         return E.right({ summary, isPurged: false })
       for (const purge of purges) {
         const isPurged = await purge()
@@ -83,6 +94,15 @@ export const erasuresOn = (ports: Ports): Erasures => {
     },
     knownToAll: () => (isShared ? time.sleep(longestTrust, neverAborted) : Promise.resolve()),
   }
+}
+
+/** Whether one of the read models is built anew, or what a rebuild that failed has read still stands. */
+const areBuilding = async ({ documents, builds }: Ports): Promise<Either<StoreFailure, boolean>> => {
+  for (const collection of builds) {
+    const isThere = await documents.exists(collection)
+    if (E.isLeft(isThere) || isThere.right) return isThere
+  }
+  return E.right(false)
 }
 
 /** Resolves once the erasure has ended, or `isOver` aborts. */

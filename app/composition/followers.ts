@@ -152,9 +152,8 @@ export const followersOn = (ports: Ports): Followers => {
     rebuilds,
     reactions,
     erasures: erasuresOn({
-      ...{ commandHandler, store, eraser: erasing, isShared, time },
-      showing: served.filter(({ projection }) => showsContacts(projection)).map(({ follower }) => follower),
-      isRebuilding: rebuilds.isRunning,
+      ...{ commandHandler, store, documents, eraser: erasing, isShared, time },
+      ...thatShowContacts(served),
       purges: [store.purge, documents.purge],
     }),
     processManagers: [...processManagers.map(({ name }) => name), deliveryWorkerName, mailerName, followUpWorkerName],
@@ -165,7 +164,14 @@ export const followersOn = (ports: Ports): Followers => {
 /** Categories whose streams tell of contacts. */
 const ofContacts: ReadonlySet<Category> = new Set(['lead', 'contact', 'engagement', 'remark', 'message', 'delivery'])
 
-const showsContacts = ({ categories }: AnyProjection): boolean => categories.some((one) => ofContacts.has(one))
+/** Of the read models that show something of contacts what maintains them, and where they are built anew. */
+const thatShowContacts = (readModels: Followers['readModels']) => {
+  const shown = readModels.filter(({ projection }) => projection.categories.some((one) => ofContacts.has(one)))
+  return {
+    showing: shown.map(({ follower }) => follower),
+    builds: shown.map(({ projection }) => collectionOf(projection, 'next')),
+  }
+}
 
 /** What maintains the read model of this name. */
 export const followerOf = (readModels: Followers['readModels'], name: string): LeasedFollower => {

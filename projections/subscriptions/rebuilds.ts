@@ -27,7 +27,6 @@ export type Rebuilds = {
    */
   readonly begin: (names: ReadonlyArray<string>) => Either<ReadonlyArray<string>, ReadonlyArray<Rebuild>>
   readonly all: () => Promise<ReadonlyArray<Shown>>
-  readonly isRunning: () => boolean
 }
 
 type Maintained = {
@@ -85,7 +84,6 @@ export const rebuildsOf = (readModels: ReadonlyArray<Maintained>, { documents, s
       }
       return E.right(begun().filter(({ read_model }) => names.includes(read_model)))
     },
-    isRunning: () => begun().some(({ state }) => state === 'running'),
     all: () => Promise.all(begun().map(async (one) => ({ ...one, progress: await progressOf(one) }))),
   }
 }

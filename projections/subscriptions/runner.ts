@@ -1,5 +1,6 @@
 import type { EventBatch, Time } from '../../domain/ports.js'
 import { beginning } from '../../domain/event.js'
+import { E } from '../../domain/prelude.js'
 import { orThrow } from '../../domain/store-failed.js'
 import { follow, type FollowPorts, type RunningFollower } from './follower.js'
 import type { Documents, Stored } from '../ports.js'
@@ -118,7 +119,7 @@ export const runProjection = (projection: AnyProjection, ports: RunnerPorts): Ru
 /** Builds a read model anew beside the live one. While it takes that one's place live writes wait, so that it has all that they wrote. */
 const rebuildBeside = async (
   projection: AnyProjection,
-  { store, documents, build }: RunnerPorts,
+  { store, documents, build, backoff }: RunnerPorts,
   afterOtherWrites: (write: () => Promise<unknown>) => Promise<unknown>,
   signal: AbortSignal,
 ): Promise<number> => {
@@ -133,8 +134,9 @@ const rebuildBeside = async (
       orThrow(await documents.promote(collectionOf(projection)))
     })
   } catch (error) {
-    // What it has read must not outlast an erasure. Where this fails the next start does it.
-    await documents.drop(next)
+    // What it has read must not outlast an erasure. Where it is stopped first the next start does it.
+    for (let failures = 0; E.isLeft(await documents.drop(next)) && !signal.aborted; failures += 1)
+      await backoff(failures, signal)
     throw error
   }
   // It may have replaced what was erased meanwhile.

@@ -5,8 +5,11 @@ import { abortable } from '../../../domain/abortable.js'
 import { erasureIdOf } from '../../../domain/derived-id.js'
 import { erasure } from '../../../domain/erasure.js'
 import { E } from '../../../domain/prelude.js'
+import { collectionOf } from '../../../projections/projection.js'
+import { contacts } from '../../../projections/read-models/contacts.js'
 import { accountId, contactId, positionAt, uuid } from '../../kit/domain/samples.js'
 import { memoryEventStore, memoryLog } from '../../kit/memory/event-store.js'
+import { documentState, memoryDocuments } from '../../kit/memory/documents.js'
 import { sharedHandler } from '../../kit/parts/command-handlers.js'
 import { rightOf } from '../../kit/right-of.js'
 import { manualClock } from '../../kit/time/manual-clock.js'
@@ -66,12 +69,16 @@ for (const [nth, failing] of ['BeginErasures', 'RequestErasure', 'EraseContact']
   })
 }
 
+/** Where a read model that shows contacts is built anew. */
+const build = collectionOf(contacts, 'next')
+
 const summary = { webhooks: [], webhooks_count: 0, dropped: [], dropped_count: 0 }
 
 /** An erasure that was requested, and what tells of its end while the position of all erasures stays before it. */
 const waitingStage = async () => {
   const store = memoryEventStore(memoryLog())
   const commandHandler = sharedHandler(store, manualClock())
+  const documents = memoryDocuments(documentState())
   const time = manualTime()
   let passed = (): void => undefined
   const { ended } = erasuresOn({
@@ -85,7 +92,8 @@ const waitingStage = async () => {
         }),
     },
     showing: [],
-    isRebuilding: () => false,
+    documents,
+    builds: [build],
     purges: [],
     isShared: true,
     time: time.process(),
@@ -100,7 +108,9 @@ const waitingStage = async () => {
   const { events } = await execute({ type: 'RequestErasure', facts }, 1)
   return {
     time,
+    documents,
     ended: ended(erasureId, events[0]?.position),
+    endedBefore: () => ended(erasureId, undefined),
     complete: () => execute({ type: 'CompleteErasure', summary }, 2),
     passed: () => {
       passed()
@@ -128,4 +138,13 @@ test('an erasure that was parked is told of as pending at once, and any other af
   t.false(await isOver(ended))
   await time.advance(1)
   t.deepEqual(await ended, E.right({ summary: undefined, isPurged: false }))
+})
+
+test('an erasure is pending while a read model is built anew by any process, or what a failed rebuild has read still stands', async (t) => {
+  const { documents, complete, endedBefore } = await waitingStage()
+  await complete()
+  rightOf(await documents.prepare(build))
+  t.deepEqual(await endedBefore(), E.right({ summary, isPurged: false }))
+  rightOf(await documents.drop(build))
+  t.deepEqual(await endedBefore(), E.right({ summary, isPurged: true }))
 })

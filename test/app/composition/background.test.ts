@@ -59,7 +59,7 @@ const open = (...roles: ReadonlyArray<string>) => {
     readModels,
     reactions,
     erasures: { ended: () => Promise.reject(new Error('unused')), knownToAll: () => Promise.resolve() },
-    rebuilds: { begin: () => E.left([]), all: () => Promise.resolve([]), isRunning: () => false },
+    rebuilds: { begin: () => E.left([]), all: () => Promise.resolve([]) },
     processManagers: ['reactions'],
     all: [...readModels.map((one) => one.follower), reactions],
   }

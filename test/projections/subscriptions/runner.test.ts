@@ -406,27 +406,36 @@ test('a rebuild goes on, and loses nothing, where the read model can not be writ
   t.deepEqual(await served(), ['one', 'two', 'three'])
 })
 
-test('a rebuild that fails leaves what is served as it was, and what it left goes with the next start', async (t) => {
+test('a rebuild that fails leaves what is served as it was, and what it left is dropped, at the latest by the next start', async (t) => {
   const { documents, define, run, served } = await openSpoilt(t)
   const unavailable = { kind: 'unavailable', reason: 'away' } as const
-  let isEnding = false
+  let refusals = 0
   const away: Documents = {
     ...documents,
-    promote: () => Promise.resolve(E.left(unavailable)),
-    drop: (collection) => (isEnding ? Promise.resolve(E.left(unavailable)) : documents.drop(collection)),
+    promote: () => {
+      refusals = refusalsToCome
+      return Promise.resolve(E.left(unavailable))
+    },
+    drop: (collection) => {
+      refusals -= 1
+      return refusals >= 0 ? Promise.resolve(E.left(unavailable)) : documents.drop(collection)
+    },
   }
+  let refusalsToCome = 3
   const running = run(projection, { documents: away })
   await running.caughtUpTo(await define('three'), neverAborted)
   const next = collectionOf(projection, 'next')
   await t.throwsAsync(running.rebuild(), { message: /away/ })
+  t.is(refusals, -1, 'it was tried again until it was done')
   t.false(rightOf(await documents.exists(next)))
+  refusalsToCome = Infinity
   const ended = running.rebuild()
-  isEnding = true
-  await t.throwsAsync(ended, { message: /away/ })
+  await until('it can not be dropped', 60_000, () => refusals === Infinity)
   const last = await define('four')
   await running.caughtUpTo(last, neverAborted)
   t.deepEqual(await served(), ['wrong', 'two', 'three', 'four'])
   await running.stop()
+  await t.throwsAsync(ended, { message: /away/ })
   t.true(rightOf(await documents.exists(next)))
   await run().caughtUpTo(last, neverAborted)
   t.false(rightOf(await documents.exists(next)))
