@@ -110,14 +110,12 @@ export const queries = ({ store, documents, hasPendingReactions }: QueryPorts): 
 
   const missingIn = missingAmong(documents)
 
+  const find = findThere(documents)
+
   const page: Queries['page'] = async <Document extends Json>(projection: Projection<Document>, query: Query) => {
-    const collection = collectionOf(projection)
-    const found = await documents.find(collection, query)
-    if (E.isLeft(found)) return found
-    const missing = found.right.length > 0 ? undefined : await missingIn(collection)
     // A collection holds what its own projection made.
     type Page = ReadonlyArray<Entry & { readonly document: Document }>
-    return missing === undefined ? E.right(found.right as Page) : E.left(missing)
+    return (await find(collectionOf(projection), query)) as Either<StoreFailure, Page>
   }
 
   const list: Queries['list'] = async <Document extends Json>(
@@ -169,9 +167,19 @@ export const queries = ({ store, documents, hasPendingReactions }: QueryPorts): 
   return { contactById, page, byKey, count, usage, list, ...manyAtOnce(documents) }
 }
 
+/** `unavailable` where the collection is not there: whoever acts on all that is found must not take it for an empty one. */
+export const findThere =
+  (documents: Pick<Documents, 'find' | 'exists'>): Documents['find'] =>
+  async (collection, query) => {
+    const found = await documents.find(collection, query)
+    if (E.isLeft(found) || found.right.length > 0) return found
+    const missing = await missingAmong(documents)(collection)
+    return missing === undefined ? found : E.left(missing)
+  }
+
 /** Where nothing is found the collection itself may be missing: it is being built, or a newer version of the read model replaced it. */
 const missingAmong =
-  (documents: Documents) =>
+  (documents: Pick<Documents, 'exists'>) =>
   async (collection: Collection): Promise<StoreFailure | undefined> => {
     const isThere = await documents.exists(collection)
     if (E.isLeft(isThere)) return isThere.left

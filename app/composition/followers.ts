@@ -9,6 +9,7 @@ import type { Messenger } from '../../projections/follow-up/sending/messenger.js
 import { followUpWorkerName } from '../../projections/follow-up/turns.js'
 import { mailerName } from '../../projections/notices/mailer.js'
 import { collectionOf, type AnyProjection } from '../../projections/projection.js'
+import { findThere } from '../../projections/queries.js'
 import { contactTimeline } from '../../projections/read-models/contact-timeline.js'
 import { messages } from '../../projections/read-models/messages.js'
 import { resends } from '../../projections/read-models/resends.js'
@@ -135,7 +136,8 @@ export const followersOn = (ports: Ports): Followers => {
   const erasing = checkpointedFollower(eraserName, (guarded) =>
     followAtOnce(
       eraser({
-        ...{ store, documents, messenger, logger, clock, time, reactions, deliveryFanOut: delivery },
+        ...{ store, messenger, logger, clock, time, reactions, deliveryFanOut: delivery },
+        documents: { ...documents, find: findThere(documents) },
         ...{
           timeline: followerOf(served, contactTimeline.name),
           messages: followerOf(served, messages.name),

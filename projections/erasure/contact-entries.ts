@@ -1,6 +1,6 @@
 import type { ContactId } from '../../domain/ids.js'
-import { orThrow } from '../../domain/store-failed.js'
-import type { Cursor, Documents, Json } from '../ports.js'
+import { pagesOf } from '../pages.js'
+import type { Documents, Json } from '../ports.js'
 import { collectionOf, type Projection } from '../projection.js'
 import { contactTimeline, type TimelineEntry } from '../read-models/contact-timeline.js'
 import { messages, type MessageDocument } from '../read-models/messages.js'
@@ -18,7 +18,7 @@ export async function* entriesOf(
   kind: TimelineEntry['kind'],
   stopping: AbortSignal,
 ): AsyncGenerator<ReadonlyArray<TimelineEntry>> {
-  for await (const page of pagesOf(documents, contactTimeline, contactId, stopping))
+  for await (const page of documentsOf(documents, contactTimeline, contactId, stopping))
     yield page.filter((entry) => entry.kind === kind)
 }
 
@@ -27,24 +27,21 @@ export const messagesOf = (
   documents: Pick<Documents, 'find'>,
   contactId: ContactId,
   stopping: AbortSignal,
-): AsyncGenerator<ReadonlyArray<MessageDocument>> => pagesOf(documents, messages, contactId, stopping)
+): AsyncGenerator<ReadonlyArray<MessageDocument>> => documentsOf(documents, messages, contactId, stopping)
 
-/** In the order of the index, which ends with `order`. */
-async function* pagesOf<Document extends Json & { readonly order: string }>(
-  { find }: Pick<Documents, 'find'>,
+/** In the order of the index. */
+async function* documentsOf<Document extends Json>(
+  documents: Pick<Documents, 'find'>,
   projection: Projection<Document>,
   contactId: ContactId,
   stopping: AbortSignal,
 ): AsyncGenerator<ReadonlyArray<Document>> {
-  let after: Cursor | undefined
-  for (;;) {
+  const find: Documents['find'] = (collection, query) => {
     stopping.throwIfAborted()
-    const query = { index: 'by_contact', equals: [contactId], limit: pageSize }
-    const page = orThrow(await find(collectionOf(projection), after === undefined ? query : { ...query, after }))
+    return documents.find(collection, query)
+  }
+  const query = { index: 'by_contact', equals: [contactId], limit: pageSize }
+  for await (const page of pagesOf({ find }, collectionOf(projection), query))
     // A collection holds what its own projection made.
     yield page.map(({ document }) => document as Document)
-    const last = page.at(-1)
-    if (last === undefined || page.length < pageSize) return
-    after = { key: last.key, value: (last.document as Document).order }
-  }
 }
