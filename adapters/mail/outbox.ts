@@ -1,7 +1,7 @@
 import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createTransport } from 'nodemailer'
-import type { MailSender } from '../../projections/notices/sender.js'
+import type { MailSender } from '../../projections/notices/mail-sender.js'
 import { messageOf } from './message.js'
 
 /**

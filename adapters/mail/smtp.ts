@@ -1,6 +1,6 @@
 import { hostOf } from '../../domain/web-address.js'
 import { createTransport } from 'nodemailer'
-import type { MailOutcome, MailSender } from '../../projections/notices/sender.js'
+import type { MailOutcome, MailSender } from '../../projections/notices/mail-sender.js'
 import { messageOf } from './message.js'
 
 type SmtpOptions = {

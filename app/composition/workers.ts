@@ -11,7 +11,7 @@ import type { Messenger } from '../../projections/follow-up/sending/messenger.js
 import { playbookVersions } from '../../projections/follow-up/playbook-versions.js'
 import { followUpWorker } from '../../projections/follow-up/worker.js'
 import { mailer, mailerName } from '../../projections/notices/mailer.js'
-import type { MailSender } from '../../projections/notices/sender.js'
+import type { MailSender } from '../../projections/notices/mail-sender.js'
 import { deliveries } from '../../projections/read-models/deliveries.js'
 import { followUps } from '../../projections/read-models/follow-ups.js'
 import { messages } from '../../projections/read-models/messages.js'

@@ -10,7 +10,7 @@ import type { Documents } from '../ports.js'
 import { isEnding, type Lease } from '../subscriptions/leases.js'
 import { loadOrThrow, recordWithRetry, type RetryPorts } from '../subscriptions/retried-command.js'
 import { messagesEmail } from './messages-email.js'
-import type { MailSender } from './sender.js'
+import type { MailSender } from './mail-sender.js'
 import { webhookContext } from './webhook-email-context.js'
 import { webhookEmail } from './webhook-email.js'
 

@@ -1,4 +1,4 @@
-import type { Mail, MailSender } from '../../projections/notices/sender.js'
+import type { Mail, MailSender } from '../../projections/notices/mail-sender.js'
 import { textOf } from '../kit/network/mail-text.js'
 import { at, noticeId } from '../kit/domain/samples.js'
 import { behaviourOf } from './behaviour.js'
@@ -20,7 +20,7 @@ export const mailOf = (changed: Partial<Mail> = {}): Mail => ({
   ...changed,
 })
 
-/** What every `MailSender` does (projections/notices/sender.ts). */
+/** What every `MailSender` does (projections/notices/mail-sender.ts). */
 export const mailContract = (name: string, open: () => Promise<OpenMail>): void => {
   const behaviour = behaviourOf(name, open)
 

@@ -1,7 +1,7 @@
 import { hostOf } from '../../../domain/web-address.js'
 import { isIP } from 'node:net'
 import { join } from 'node:path'
-import type { MailSender } from '../../../projections/notices/sender.js'
+import type { MailSender } from '../../../projections/notices/mail-sender.js'
 import type { Config } from '../config.js'
 
 type OpenMail = MailSender & { readonly close: () => void }
