@@ -79,13 +79,13 @@ export const documentGenerations = ({
       attempt(async () => {
         const place = await registry.remove(collection)
         locator.forget(collection)
-        const started = starts.at(collection)
-        // Another process promoted the build meanwhile: what this one wrote since then stands under its former name.
-        if (started !== undefined && started.serial !== place?.serial) await sweep(collection)
         starts.forget(collection)
-        if (place === undefined) return
-        await db.collection(place.stored).drop()
-        await checkpoints.deleteOne({ _id: checkpointOf(collection, place) })
+        if (place !== undefined) {
+          await db.collection(place.stored).drop()
+          await checkpoints.deleteOne({ _id: checkpointOf(collection, place) })
+        }
+        // A process that had lost it may have written on: what it wrote stands under the former name of a build, and nobody else drops it.
+        await sweep(collection)
       }),
   }
 }

@@ -319,6 +319,23 @@ if (mongoUrl === undefined) {
   )
 
   behaviour(
+    'what was written to a build that another process had dropped goes with the next drop, whoever does it',
+    async (t, { one, other, connection: { db }, storedUnder }) => {
+      const live = freshCollection()
+      rightOf(await one.prepare(live))
+      rightOf(await one.prepare(nextOf(live)))
+      await fill(one, nextOf(live), 1)
+      const [build = ''] = (await storedUnder(live.name)).filter((name) => name !== live.name)
+      rightOf(await other.drop(nextOf(live)))
+      // What was in flight makes the collection anew.
+      await db.collection<{ readonly _id: string }>(build).insertOne({ _id: 'late' })
+      rightOf(await other.drop(nextOf(live)))
+      t.deepEqual(await storedUnder(live.name), [live.name])
+      t.true(rightOf(await one.exists(live)))
+    },
+  )
+
+  behaviour(
     'what a promotion left behind is dropped by the next one, and nothing else',
     async (t, { one, connection, storedUnder }) => {
       const live = freshCollection()
