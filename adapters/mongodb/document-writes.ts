@@ -41,8 +41,8 @@ export const documentWrites = (
         const wanted = [...new Set(keys)]
         if (wanted.length === 0) return new Map<string, Stored>()
         const place = await starts.atOrNow(collection)
-        const { get } = await server()
-        const found = await get(db.collection<DocumentRecord>(place.stored), wanted)
+        const { getToFold } = await server()
+        const found = await getToFold(db.collection<DocumentRecord>(place.stored), wanted)
         return storedIn(found.filter(isOf(place)), wanted, collection)
       }),
 

@@ -13,7 +13,7 @@ import type { Records, Server } from './server.js'
  * - Asked for several indexes that exist already it breaks the connection.
  * - It can't rename a collection over another one.
  *
- * So a write matches by the key alone, and its guard is what was read before: by `get` a moment ago, or once more. It is no guard against
+ * So a write matches by the key alone, and its guard is what was read before: by `getToFold`, or once more. It is no guard against
  * a promotion between the two: then a process that goes on with the old generation may overwrite a record of the new one, which shows
  * again once the read model is built anew.
  */
@@ -21,10 +21,9 @@ export const ferretDb = (): Server => {
   const seen = new Map<string, DocumentRecord>()
   const nameOf = ({ namespace }: Records, key: string): string => `${namespace}/${key}`
 
-  const get: Server['get'] = async (records, keys) => {
-    const [only] = keys
-    const filter = only !== undefined && keys.length === 1 ? { _id: only } : { _id: { $in: [...keys] } }
-    const found = await records.find(filter, { limit: keys.length, batchSize: keys.length }).toArray()
+  /** Other reads are no guard: one that comes late gives what was overwritten meanwhile. */
+  const getToFold: Server['get'] = async (records, keys) => {
+    const found = await get(records, keys)
     if (seen.size > mostSeen) seen.clear()
     for (const record of found) seen.set(nameOf(records, record._id), record)
     return found
@@ -42,7 +41,7 @@ export const ferretDb = (): Server => {
     const unknown = changed.filter((record) => !updated.has(record))
     const there = unknown.length === 0 ? [] : await insert(records, unknown)
     if (there.length === 0) return
-    await get(
+    await getToFold(
       records,
       there.map(({ _id }) => _id),
     )
@@ -51,12 +50,19 @@ export const ferretDb = (): Server => {
 
   return {
     get,
+    getToFold,
     write: (records, changed) => write(records, changed.map(withoutListsInLists)),
     createIndexes: async (records, indexes) => {
       for (const index of indexes) await records.createIndexes([index])
     },
     takeOver,
   }
+}
+
+const get: Server['get'] = (records, keys) => {
+  const [only] = keys
+  const filter = only !== undefined && keys.length === 1 ? { _id: only } : { _id: { $in: [...keys] } }
+  return records.find(filter, { limit: keys.length, batchSize: keys.length }).toArray()
 }
 
 /** Documents whose guards are remembered. */

@@ -3,9 +3,12 @@ import type { DocumentRecord } from '../records/document-record.js'
 import { duplicatesIn, isDuplicate, isNotThere } from '../failure.js'
 import type { Server } from './server.js'
 
+const get: Server['get'] = (records, keys) =>
+  records.find({ _id: { $in: [...keys] } }, { limit: keys.length, batchSize: keys.length }).toArray()
+
 export const mongoDb: Server = {
-  get: (records, keys) =>
-    records.find({ _id: { $in: [...keys] } }, { limit: keys.length, batchSize: keys.length }).toArray(),
+  get,
+  getToFold: get,
 
   write: async (records, changed) => {
     try {

@@ -7,6 +7,8 @@ export type Records = MongoCollection<DocumentRecord>
 export type Server = {
   /** In no particular order, with one command however many there are. */
   readonly get: (records: Records, keys: ReadonlyArray<string>) => Promise<ReadonlyArray<DocumentRecord>>
+  /** The same for who folds into these records and calls `write` then. */
+  readonly getToFold: Server['get']
   /** Writes each record, all of different keys, unless what stands there is of a later generation, or of this one and not older. */
   readonly write: (records: Records, changed: ReadonlyArray<DocumentRecord>) => Promise<void>
   /** Those that are there already stay. */

@@ -81,7 +81,7 @@ if (mongoUrl === undefined) {
                 if (before === undefined || isOlder(before, one)) expected.set(one._id, one)
               }
               if (isReadFirst)
-                await server.get(
+                await server.getToFold(
                   own,
                   changed.map(({ _id }) => _id),
                 )
@@ -108,4 +108,25 @@ if (mongoUrl === undefined) {
       },
     )
   }
+  behaviour(
+    'written as on FerretDB, a record is no guard where somebody read it before it was replaced',
+    async (t, records) => {
+      const own = records()
+      const server = ferretDb()
+      await server.write(own, [{ _id: 'a', _generation: 1, _position: 1n, one: 1 }])
+      const late = {
+        namespace: own.namespace,
+        find: (...asked: Parameters<Records['find']>) => ({
+          toArray: async () => {
+            const found = await own.find(...asked).toArray()
+            await server.write(own, [{ _id: 'a', _generation: 1, _position: 2n, two: 2 }])
+            return found
+          },
+        }),
+      } as unknown as Records
+      t.like(await server.get(late, ['a']), [{ one: 1 }])
+      await server.write(own, [{ _id: 'a', _generation: 1, _position: 3n, three: 3 }])
+      t.deepEqual(await own.findOne({ _id: 'a' }), { _id: 'a', _generation: 1, _position: 3n, three: 3 })
+    },
+  )
 }
