@@ -49,10 +49,12 @@ export const reconcileBacklog =
 
 /** Gives the command to all that is due, until nothing is or the webhook was turned on. */
 const clearQueue = async (ports: JobPorts, queue: WebhookQueue, command: DeliveryCommand): Promise<void> => {
-  const { lease, reserved } = queue
+  const { lease, reserved, inFlight } = queue
+  // What is in flight may arrive. An outcome is recorded of what is held, and not of what is abandoned: that waits, and stays due if it fails.
+  const isClearable = ({ id }: DeliveryDocument): boolean => command.type === 'HoldDelivery' || !inFlight.has(id)
   let looks = 0
   for (;;) {
-    const batch = await dueNow(ports, queue)
+    const batch = (await dueNow(ports, queue)).filter(isClearable)
     if (batch.length > 0) {
       looks = 0
       await execute(ports, queue, batch, () => command)
@@ -133,15 +135,12 @@ const throttle = ({ clock }: JobPorts, { lease }: WebhookQueue, count: number, r
 const receiverNow = async ({ commandHandler }: JobPorts, { webhookId }: WebhookQueue): Promise<WebhookState> =>
   (await loadOrThrow(commandHandler, webhook, webhookId)).state
 
-/**
- * What waits for an attempt of the schedule and is not set aside, a batch of each kind. What is in flight may arrive: its outcome is
- * recorded first, and it stays due where it failed.
- */
+/** What waits for an attempt of the schedule and is not set aside, a batch of each kind. */
 const dueNow = async (ports: JobPorts, queue: WebhookQueue): Promise<Batch> => {
   const due: Array<DeliveryDocument> = []
   for (const kind of ['first', 'retry', 'caught-up'] as const)
     due.push(...(await notSetAside(ports, queue, 'due', queueOf(queue.webhookId, kind), batchSize)))
-  return due.filter(({ id }) => !queue.inFlight.has(id))
+  return due
 }
 
 /** A batch of what waits for the webhook to be turned on and is not set aside, in the order in which it is caught up with. */
