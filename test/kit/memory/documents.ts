@@ -49,7 +49,10 @@ export const memoryDocuments = (state: DocumentState, steps: Steps = atOnce): Do
   const heldIn = (collection: Collection): ReadonlyMap<string, Held> => state.get(keyOf(collection))?.held ?? new Map()
 
   /** A part of an index in its order, and which of it stand between the bounds: from `first` on, before `end`. */
-  const indexed = (collection: Collection, { index, equals, from, upTo }: IndexPart): Range => {
+  const indexed = (
+    collection: Collection,
+    { index, equals, from, upTo, after }: IndexPart & Pick<Query, 'after'>,
+  ): Range => {
     const fields = collection.indexes[index]
     if (fields === undefined) throw new Error(`${collection.name} has no index ${index}`)
     const isWhole = equals.length === fields.length - 1
@@ -62,14 +65,20 @@ export const memoryDocuments = (state: DocumentState, steps: Steps = atOnce): Do
             return place === undefined ? [] : [{ key, value: place.value, held }]
           })
           .sort(byCursor)
-    const first = from === undefined ? 0 : firstWhere(part, ({ value }) => inOrder(value, from) >= 0)
-    const end = upTo === undefined ? part.length : firstWhere(part, ({ value }) => inOrder(value, upTo) > 0)
+    const bound = from ?? upTo ?? after?.value
+    const kind = bound === undefined ? undefined : kindOf(bound)
+    const first = firstWhere(part, ({ value }) =>
+      from === undefined ? kind === undefined || kindOf(value) >= kind : inOrder(value, from) >= 0,
+    )
+    const end = firstWhere(part, ({ value }) =>
+      upTo === undefined ? kind !== undefined && kindOf(value) > kind : inOrder(value, upTo) > 0,
+    )
     return { part, first, end }
   }
 
   const found = (collection: Collection, query: Query): ReadonlyArray<Entry> => {
-    const { after, descending, except = [], limit: wanted, ...bounds } = query
-    const { part, first, end } = indexed(collection, bounds)
+    const { after, descending, except = [], limit: wanted } = query
+    const { part, first, end } = indexed(collection, query)
     const limit = wanted + except.length
     const start = after === undefined ? first : firstWhere(part, (one) => byCursor(one, after) > 0)
     const stop = after === undefined ? end : firstWhere(part, (one) => byCursor(one, after) >= 0)
@@ -96,7 +105,7 @@ export const memoryDocuments = (state: DocumentState, steps: Steps = atOnce): Do
   async function* all(collection: Collection): AsyncGenerator<WalkedEntry> {
     yield* await steps.read(collection.name, () =>
       [...heldIn(collection)]
-        .sort(([one], [other]) => inOrder(one, other))
+        .sort(([one], [other]) => compared(one, other))
         .flatMap(([key, held]) => entriesOf(key, held)),
     )
   }
@@ -234,10 +243,13 @@ const without = (keys: ReadonlyArray<string>, all: ReadonlyArray<Indexed>): Read
 const entriesOf = (key: string, { stored: { document } }: Held): ReadonlyArray<Entry> =>
   document === undefined ? [] : [{ key, document }]
 
-/** Numbers stand before texts. */
-const inOrder = (one: IndexValue, other: IndexValue): number => {
-  if (typeof one !== typeof other) return typeof one === 'number' ? -1 : 1
-  return one < other ? -1 : one > other ? 1 : 0
-}
+/** As on MongoDB: numbers stand before texts, and these before instants, which are dates there. A bound matches only its own kind. */
+const kindOf = (value: IndexValue): number => (typeof value === 'number' ? 0 : isInstant(value) ? 2 : 1)
 
-const byCursor = (one: Cursor, other: Cursor): number => inOrder(one.value, other.value) || inOrder(one.key, other.key)
+const isInstant = (text: string): boolean => text.length === 24 && text[10] === 'T' && text.endsWith('Z')
+
+const inOrder = (one: IndexValue, other: IndexValue): number => kindOf(one) - kindOf(other) || compared(one, other)
+
+const compared = <A extends IndexValue>(one: A, other: A): number => (one < other ? -1 : one > other ? 1 : 0)
+
+const byCursor = (one: Cursor, other: Cursor): number => inOrder(one.value, other.value) || compared(one.key, other.key)
