@@ -75,16 +75,13 @@ export const erasuresOn = (ports: Ports): Erasures => {
       if (state.right.kind === 'unknown' || state.right.summary === undefined)
         return E.right({ summary: undefined, isPurged: false })
       const { summary } = state.right
+      const pending = E.right({ summary, isPurged: false })
       const closed = await lastClosing(ports, id, state.right)
       if (E.isLeft(closed)) return closed
+      if (closed.right === undefined) return pending
       const isBuilding = await areBuilding(ports)
       if (E.isLeft(isBuilding)) return isBuilding
-      if (
-        closed.right === undefined ||
-        isBuilding.right ||
-        !(await isShownBy(time, showing, closed.right, longestWait))
-      )
-        return E.right({ summary, isPurged: false })
+      if (isBuilding.right || !(await isShownBy(time, showing, closed.right, longestWait))) return pending
       for (const purge of purges) {
         const isPurged = await purge()
         if (E.isLeft(isPurged)) return isPurged

@@ -82,15 +82,14 @@ const withoutErased = async (
   accepting: AcceptingSource,
   facts: LeadFacts,
 ): Promise<Either<StoreFailure, LeadFacts>> => {
-  let wanted = facts
-  while (wanted.originators.length > 0) {
+  if (facts.originators.length === 0) return E.right(facts)
+  for (let wanted = facts; ;) {
     const loaded = await loadState(commandHandler, lead, wanted.lead_id)
     if (E.isLeft(loaded)) return loaded
-    const erasureId = erasureOf(loaded.right, wanted)
-    if (erasureId === undefined) break
-    wanted = afterErasure(wanted, accepting, `led_${ids.ulid()}`, erasureId)
+    const next = nextOf(loaded.right, wanted, accepting, ids)
+    if (next === undefined) return E.right(wanted)
+    wanted = next
   }
-  return E.right(wanted)
 }
 
 /** Where the playbook sends nothing the consent counts all the same, since a member may write. */
@@ -119,10 +118,16 @@ const submit = async (
     const command = { type: 'SubmitLead', facts: wanted } as const
     const done = await clientCommands.execute(lead, wanted.lead_id, command, 'vendor', newAggregate(lead))
     if (E.isLeft(done) || key !== undefined) return done
-    const erasureId = erasureOf(done.right.state, wanted)
-    if (erasureId === undefined) return done
-    wanted = afterErasure(wanted, accepting, `led_${ids.ulid()}`, erasureId)
+    const next = nextOf(done.right.state, wanted, accepting, ids)
+    if (next === undefined) return done
+    wanted = next
   }
+}
+
+/** The facts of the lead that comes back where this one was erased; undefined where it stays. */
+const nextOf = (state: LeadState, wanted: LeadFacts, accepting: AcceptingSource, ids: Ids): LeadFacts | undefined => {
+  const erasureId = erasureOf(state, wanted)
+  return erasureId === undefined ? undefined : afterErasure(wanted, accepting, `led_${ids.ulid()}`, erasureId)
 }
 
 /** The erasure that takes a lead which was submitted before; undefined where it stays. */

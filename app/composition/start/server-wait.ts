@@ -21,6 +21,7 @@ export type ServerWait = {
 
 type Where = Pick<Config, 'eventStoreUrl' | 'mongoUrl'>
 type Asked = Pick<Stores, 'store' | 'documents' | 'documentsFailure' | 'eventStoreRefusal'>
+type Told = { readonly setting?: string; readonly reason: string }
 type Server = { readonly setting: string; readonly ask: () => Promise<Either<StoreFailure, unknown>> }
 
 /** Milliseconds between two looks at a server, and without an answer until the log says what is waited for. */
@@ -43,14 +44,11 @@ export const serverWait = (
   /** Why a check is not over, although the servers answer: what it failed with, or that it goes on. */
   let reasonOfCheck: string | undefined
 
-  const tell = (looks: number, fields: { readonly setting?: string; readonly reason: string }): void => {
+  const tell = (looks: number, fields: Told): void => {
     if (isLogged(looks - 1)) logger.warn(fields, waits)
   }
 
-  const toldIfLate = async <A>(
-    asked: Promise<A>,
-    fields: { readonly setting?: string; readonly reason: string },
-  ): Promise<A> => {
+  const toldIfLate = <A>(asked: Promise<A>, fields: Told): Promise<A> => {
     const answered = new AbortController()
     void time.sleep(interval, answered.signal).then(() => {
       if (!answered.signal.aborted) logger.warn(fields, waits)
@@ -97,7 +95,7 @@ export const serverWait = (
       for (let looks = 1; ; looks += 1) {
         const answer = await allAnswer()
         if (E.isLeft(answer)) return answer
-        reasonOfCheck ??= servers.length === 0 ? undefined : reading
+        reasonOfCheck ??= reading
         try {
           const found = await (servers.length === 0 ? check() : toldIfLate(check(), { reason: reading }))
           reasonOfCheck = undefined
