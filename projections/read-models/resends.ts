@@ -21,7 +21,7 @@ export type ResendDocument = {
 
 export const resends: Projection<ResendDocument> = {
   name: 'resends',
-  version: 2,
+  version: 3,
   categories: ['resend', 'delivery'],
   indexes: { by_webhook: ['webhook_id', 'created_at'], by_state: ['state', 'created_at'] },
   createdBy: new Set(['ResendStarted']),
@@ -52,7 +52,7 @@ export const resends: Projection<ResendDocument> = {
       case 'ResendCompleted':
         return { ...document, state: 'completed', ended_at: event.time }
       case 'ResendCounted':
-        return { ...document, ...event.data }
+        return { ...document, ...furthest(document, event.data) }
       case 'DeliveryResendRequested':
         return { ...document, requested: document.requested + 1 }
       case 'DeliveryResent': {
@@ -64,3 +64,12 @@ export const resends: Projection<ResendDocument> = {
     }
   },
 }
+
+type Counts = Pick<ResendDocument, 'requested' | 'delivered' | 'failed'>
+
+/** Each count only grows: other deliveries may have gone on since what is recorded was counted, and before it was recorded. */
+const furthest = (shown: Counts, recorded: Counts): Counts => ({
+  requested: Math.max(shown.requested, recorded.requested),
+  delivered: Math.max(shown.delivered, recorded.delivered),
+  failed: Math.max(shown.failed, recorded.failed),
+})
