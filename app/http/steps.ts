@@ -1,11 +1,12 @@
 import { decode, type t } from '../../domain/codec.js'
-import { E, pipe, TE, type Either, type TaskEither } from '../../domain/prelude.js'
+import { E, pipe, type Either, type TaskEither } from '../../domain/prelude.js'
 import type { HasRequest } from './endpoint.js'
 import { invalid, type Answer, type Problem } from './problem.js'
 
 /**
  * What an endpoint is made of. A step works on what the steps before it have found, its context; it adds to the context under
- * a name, or ends the pipeline with a problem.
+ * a name, or ends the pipeline with a problem. Its callback gives an Either, as it comes: at once, in a promise, or as a TaskEither.
+ * Only that of `check` finds nothing: it gives what is wrong, if anything.
  *
  *     handle: flow(
  *       withAccount(ports),
@@ -19,6 +20,11 @@ type Step<Context, Next> = (before: TaskEither<Problem, Context>) => TaskEither<
 
 type Named<Name extends string, A> = { readonly [N in Name]: A }
 
+type Found<A> = Either<Problem, A> | Promise<Either<Problem, A>> | TaskEither<Problem, A>
+
+/** Not `async`, so that no request pays for another promise. */
+const settled = <A>(found: Found<A>) => (typeof found === 'function' ? found() : found)
+
 /**
  * `TE.bindW`, and for any context: that one takes only a name that the context lacks, which TypeScript can't check where the context is a
  * type parameter. Written out, like the other steps: each request goes through several, and one `TE.bindW` took a seventh of what finding a
@@ -27,13 +33,13 @@ type Named<Name extends string, A> = { readonly [N in Name]: A }
 export const bind =
   <Context, Name extends string, A>(
     name: Name,
-    look: (context: Context) => TaskEither<Problem, A>,
+    look: (context: Context) => Found<A>,
   ): Step<Context, Context & Named<Name, A>> =>
   (before) =>
   async () => {
     const context = await before()
     if (E.isLeft(context)) return context
-    const found = await look(context.right)()
+    const found = await settled(look(context.right))
     if (E.isLeft(found)) return found
     // A name that is computed inside the literal would be several times slower.
     const next = { ...context.right } as Record<string, unknown>
@@ -43,21 +49,21 @@ export const bind =
 
 /** `TE.chain`: goes on with what `look` finds alone. */
 export const chain =
-  <Context, A>(look: (context: Context) => TaskEither<Problem, A>): Step<Context, A> =>
+  <Context, A>(look: (context: Context) => Found<A>): Step<Context, A> =>
   (before) =>
   async () => {
     const context = await before()
-    return E.isLeft(context) ? context : look(context.right)()
+    return E.isLeft(context) ? context : settled(look(context.right))
   }
 
 /** Adds what `look` finds; `missing` where there is nothing. */
 export const bindOr = <Context, Name extends string, A>(
   name: Name,
-  look: (context: Context) => Promise<Either<Problem, A | undefined>>,
+  look: (context: Context) => Found<A | undefined>,
   missing: Problem,
 ): Step<Context, Context & Named<Name, A>> =>
-  bind(name, (context) => async () => {
-    const found = await look(context)
+  bind(name, async (context) => {
+    const found = await settled(look(context))
     if (E.isLeft(found)) return found
     return found.right === undefined ? E.left(missing) : E.right(found.right)
   })
@@ -79,9 +85,9 @@ export const pathId = <Context extends HasRequest, Name extends string, Id>(
   codec: t.Type<Id, unknown>,
   missing: Problem,
 ): Step<Context, Context & Named<Name, Id>> =>
-  bind(name, ({ request }): TaskEither<Problem, Id> => {
+  bind(name, ({ request }): Either<Problem, Id> => {
     const id = request.params[name]
-    return codec.is(id) ? TE.right(id) : TE.left(missing)
+    return codec.is(id) ? E.right(id) : E.left(missing)
   })
 
 /** Adds the decoded `body`; one that may be left out stands for `ifMissing`. */
@@ -89,7 +95,7 @@ export const withBody = <Context extends HasRequest, A>(
   codec: t.Decoder<unknown, A>,
   ifMissing?: unknown,
 ): Step<Context, Context & { readonly body: A }> =>
-  bind('body', ({ request }) => pipe(TE.fromEither(decode(codec, request.body ?? ifMissing)), TE.mapLeft(invalid)))
+  bind('body', ({ request }) => pipe(decode(codec, request.body ?? ifMissing), E.mapLeft(invalid)))
 
 /** The result of a command: the events that it appended, if any. */
 type Result = { readonly events: ReadonlyArray<{ readonly correlationId: string }> }
@@ -98,8 +104,7 @@ type Result = { readonly events: ReadonlyArray<{ readonly correlationId: string 
  * Executes a command and adds its `result`. `run` gives it to `ClientCommands`, which loads, decides, appends, carries out
  * reactions, and waits until the next request sees what was written.
  */
-export const execute = <Context, A extends Result>(run: (context: Context) => Promise<Either<Problem, A>>) =>
-  bind('result', (context: Context) => () => run(context))
+export const execute = <Context, A extends Result>(run: (context: Context) => Found<A>) => bind('result', run)
 
 /** The last step: puts what was found into an answer. */
 export const answer =

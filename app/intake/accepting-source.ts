@@ -5,7 +5,7 @@ import { AccountId, SourceId } from '../../domain/ids.js'
 import { marketingSource, type MarketingSourceState } from '../../domain/marketing-source.js'
 import { playbook, type PlaybookState } from '../../domain/playbook.js'
 import type { Vault } from '../../domain/ports.js'
-import { E, flow, TE, type Either, type TaskEither } from '../../domain/prelude.js'
+import { E, flow, type Either, type TaskEither } from '../../domain/prelude.js'
 import type { CurrentStates } from '../commands/states/current-states.js'
 import type { Request, Surface } from '../http/endpoint.js'
 import type { Problem } from '../http/problem.js'
@@ -34,7 +34,7 @@ const noSource: Problem = { kind: 'no-match', message: 'there is no marketing so
 /** The post URL itself is the credential (contract 5): it names the account and the source. */
 export const acceptingSourceOf = (ports: SourcePorts): Surface<AcceptingSource>['authenticate'] =>
   flow(
-    bind('ids', ({ request }) => TE.fromEither(idsIn(request))),
+    bind('ids', ({ request }) => idsIn(request)),
     bind('source', ({ ids }) => sourceOf(ports, ids)),
     bind('account', ({ ids }) => accountOf(ports, ids)),
     check(({ source, account }) => closedProblem(source, account)),

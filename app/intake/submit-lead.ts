@@ -6,7 +6,7 @@ import type { EngagementId, ErasureId, LeadId } from '../../domain/ids.js'
 import type { Instant } from '../../domain/instant.js'
 import { lead, type LeadCommand, type LeadEvent, type LeadFacts, type LeadState } from '../../domain/lead.js'
 import type { Clock, CommandHandler, Ids, StoreFailure } from '../../domain/ports.js'
-import { E, flow, TE, type Either, type TaskEither } from '../../domain/prelude.js'
+import { E, flow, type Either, type TaskEither } from '../../domain/prelude.js'
 import { followUpOf } from '../../domain/step-times.js'
 import { submissionKey } from '../../domain/submission-key.js'
 import { afterErasure, decodeSubmission, leadFactsOf, type Submission } from '../../domain/submission.js'
@@ -33,11 +33,11 @@ type SubmitPorts = {
 /** Contract 4.6: a valid submission becomes a lead, once, and is on the disk when this answers 200. */
 export const submitLead = (ports: SubmitPorts): Endpoint<AcceptingSource>['handle'] =>
   flow(
-    bind('key', ({ request }) => TE.fromEither(idempotencyKeyIn(request))),
-    bind('submission', ({ request, caller }) => TE.fromEither(submissionIn(request, caller, ports.clock.now()))),
+    bind('key', ({ request }) => idempotencyKeyIn(request)),
+    bind('submission', ({ request, caller }) => submissionIn(request, caller, ports.clock.now())),
     bind('facts', ({ caller, key, submission }) => factsOf(ports, caller, key, submission)),
     execute(({ caller, key, facts }) => submit(ports, caller, key, facts)),
-    bind('ids', ({ result }) => TE.fromEither(idsOf(result.state))),
+    bind('ids', ({ result }) => idsOf(result.state)),
     answer(200, ({ ids }) => ids),
   )
 

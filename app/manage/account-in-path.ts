@@ -1,7 +1,7 @@
 import { account, type AccountState } from '../../domain/account.js'
 import { AccountId } from '../../domain/ids.js'
 import type { StoreFailure } from '../../domain/ports.js'
-import { flow, type TaskEither } from '../../domain/prelude.js'
+import { flow, type Either } from '../../domain/prelude.js'
 import type { Json } from '../../projections/ports.js'
 import type { Projection } from '../../projections/projection.js'
 import { ownState } from '../commands/states/own-state.js'
@@ -22,13 +22,10 @@ export const withAccount = <Context extends HasRequest>({ commandHandler }: Pick
   )
 
 /** All documents of the account in one of the read models that are listed by account. */
-export const listOf =
-  <Document extends Json>(
-    { queries }: Pick<ManagePorts, 'queries'>,
-    projection: Projection<Document>,
-    { accountId }: OpenAccount,
-  ): TaskEither<StoreFailure, ReadonlyArray<Document>> =>
-  () =>
-    queries.list(projection, 'by_account', [accountId])
+export const listOf = <Document extends Json>(
+  { queries }: Pick<ManagePorts, 'queries'>,
+  projection: Projection<Document>,
+  { accountId }: OpenAccount,
+): Promise<Either<StoreFailure, ReadonlyArray<Document>>> => queries.list(projection, 'by_account', [accountId])
 
 const open = (state: AccountState): OpenAccount | undefined => (state.kind === 'open' ? state : undefined)

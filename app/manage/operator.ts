@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { TE } from '../../domain/prelude.js'
+import { E } from '../../domain/prelude.js'
 import { bearerOf, type Surface } from '../http/endpoint.js'
 import type { Problem } from '../http/problem.js'
 import { chain } from '../http/steps.js'
@@ -12,7 +12,7 @@ const wrongKey: Problem = { kind: 'forbidden', message: 'the operator key is mis
 export const operatorOf = (operatorKey: string): Surface<Operator>['authenticate'] =>
   chain(({ request }) => {
     const isOperator = timingSafeEqual(digest(bearerOf(request) ?? ''), digest(operatorKey))
-    return isOperator ? TE.right({ actor: 'operator' }) : TE.left(wrongKey)
+    return isOperator ? E.right({ actor: 'operator' }) : E.left(wrongKey)
   })
 
 /** Digests have one length, so that comparing them tells nothing about the key's. */

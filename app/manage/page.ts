@@ -20,7 +20,7 @@ export const withPage = <Context extends HasRequest, Document extends Json>(
   queries: Queries,
   projection: Projection<Document>,
   listed: (context: Context) => Listed,
-) => bind('page', (context: Context) => () => pageOf(context.request, queries, projection, listed(context)))
+) => bind('page', (context: Context) => pageOf(context.request, queries, projection, listed(context)))
 
 const pageOf = async <Document extends Json>(
   { query }: Request,

@@ -2,7 +2,7 @@ import { account, type AccountState } from '../../domain/account.js'
 import type { AccountSecret } from '../../domain/derived-id.js'
 import type { AccountId, ApiKeyId } from '../../domain/ids.js'
 import type { StoreFailure, Vault } from '../../domain/ports.js'
-import { E, flow, TE, type Either, type TaskEither } from '../../domain/prelude.js'
+import { E, flow, type Either, type TaskEither } from '../../domain/prelude.js'
 import type { CurrentStates } from '../commands/states/current-states.js'
 import { idsInApiKey, isHashOf } from '../http/api-key.js'
 import { bearerOf, type Surface } from '../http/endpoint.js'
@@ -28,7 +28,7 @@ export const callerOf = ({ currentStates, vault, rateLimit }: CallerPorts): Surf
   flow(
     chain(({ request }) => accountOpenedBy(currentStates, bearerOf(request) ?? '')),
     check(({ apiKeyId, limitPerMinute }) => rateLimit.consume(apiKeyId, limitPerMinute)),
-    chain((opened) => TE.fromEither(callerOn(vault, opened))),
+    chain((opened) => callerOn(vault, opened)),
   )
 
 type Opened = {

@@ -1,7 +1,7 @@
 import { ContactId } from '../../domain/ids.js'
 import { phoneFromText, type Phone } from '../../domain/phone.js'
 import type { CommandHandler } from '../../domain/ports.js'
-import { E, flow, TE, type Either } from '../../domain/prelude.js'
+import { E, flow, type Either } from '../../domain/prelude.js'
 import type { Queries } from '../../projections/queries.js'
 import { currentContact } from '../commands/states/current-contact.js'
 import type { Endpoint, Request } from '../http/endpoint.js'
@@ -23,7 +23,7 @@ export const contactEndpoints = (ports: ContactPorts): ReadonlyArray<Endpoint<Ca
     method: 'GET',
     path: '/contacts/find',
     handle: flow(
-      bind('phone', ({ request }) => TE.fromEither(phoneIn(request))),
+      bind('phone', ({ request }) => phoneIn(request)),
       bindOr('contact', ({ caller, phone }) => contactByPhone(ports, caller, phone), noMatch),
       answer(200, ({ contact }) => ({ contact })),
     ),

@@ -12,7 +12,7 @@ import {
 import { ContactId, ConversionId } from '../../domain/ids.js'
 import { InstantFromText } from '../../domain/instant.js'
 import type { Clock, CommandHandler, StoreFailure } from '../../domain/ports.js'
-import { E, flow, TE, type Either, type TaskEither } from '../../domain/prelude.js'
+import { E, flow, type Either, type TaskEither } from '../../domain/prelude.js'
 import { contactPending, type HasPendingReactions, type Queries } from '../../projections/queries.js'
 import { conversionList, type ConversionDocument } from '../../projections/read-models/lists/conversion-list.js'
 import type { ClientCommands } from '../commands/client-commands.js'
@@ -62,7 +62,7 @@ export const conversionEndpoints = (ports: ConversionPorts): ReadonlyArray<Endpo
     method: 'GET',
     path: '/conversions',
     handle: flow(
-      bind('conversions', ({ caller }) => conversionsOf(ports, caller)),
+      bind('conversions', ({ caller }) => ports.queries.list(conversionList, 'by_account', [caller.accountId])),
       answer(200, ({ conversions }) => ({ conversions: conversions.map(shown) })),
     ),
   },
@@ -74,7 +74,7 @@ export const conversionEndpoints = (ports: ConversionPorts): ReadonlyArray<Endpo
       pathId('conversion_id', ConversionId, conversionNotFound),
       bind('conversion', ({ caller, conversion_id }) => conversionOf(ports, caller, conversion_id)),
       bind('contact', ({ caller, body }) => contactOf(ports, caller, body.conversion_contact.contact_id)),
-      bind('facts', (sent) => TE.fromEither(recordFrom(reportOf(sent), ports.clock.now()))),
+      bind('facts', (sent) => recordFrom(reportOf(sent), ports.clock.now())),
       execute(({ facts, caller: { actor } }) => {
         const command = { type: 'RecordConversion', facts } as const
         return ports.clientCommands.execute(
@@ -101,11 +101,6 @@ type Sent = {
   readonly contact: KnownContact
   readonly body: RecordRequest
 }
-
-const conversionsOf =
-  ({ queries }: ConversionPorts, { accountId }: Caller): TaskEither<StoreFailure, ReadonlyArray<ConversionDocument>> =>
-  () =>
-    queries.list(conversionList, 'by_account', [accountId])
 
 const conversionOf = (
   { commandHandler }: ConversionPorts,

@@ -55,12 +55,7 @@ export const messagingEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<O
     path: '/accounts/:account_id/messaging',
     handle: flow(
       withAccount(ports),
-      bind(
-        'hold',
-        ({ account: { accountId } }) =>
-          () =>
-            loadState(ports.commandHandler, sender, accountId),
-      ),
+      bind('hold', ({ account: { accountId } }) => loadState(ports.commandHandler, sender, accountId)),
       answer(200, ({ account: owner, hold: { held } }) => ({
         messaging: { ...shown(owner), held: held === undefined ? null : shownHold(held) },
       })),

@@ -15,7 +15,7 @@ export const usageEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Opera
     path: '/accounts/:account_id/usage',
     handle: flow(
       withAccount(ports),
-      bind('asked', ({ request }) => TE.fromEither(monthsFrom(request.query('month'), ports.clock.now()))),
+      bind('asked', ({ request }) => monthsFrom(request.query('month'), ports.clock.now())),
       bind('months', ({ account: { accountId }, asked }) => TE.traverseArray(usageIn(ports, accountId))(asked)),
       answer(200, ({ months }) => ({ months })),
     ),

@@ -6,7 +6,7 @@ import type { Recorded } from '../../../domain/event.js'
 import type { DomainEvent } from '../../../domain/events.js'
 import { EngagementId, type ActivityReportId } from '../../../domain/ids.js'
 import { InstantFromText, later, type Instant } from '../../../domain/instant.js'
-import { E, flow, TE, type Either } from '../../../domain/prelude.js'
+import { E, flow, type Either } from '../../../domain/prelude.js'
 import type { Endpoint, Request } from '../../http/endpoint.js'
 import { idempotencyKeyIn } from '../../http/idempotency-key.js'
 import { conversationsNotEnded, unopenableSecret, type Problem } from '../../http/problem.js'
@@ -34,9 +34,7 @@ export const engagementEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<
       pathId('engagement_id', EngagementId, { kind: 'engagement-not-found' }),
       withBody(ReportRequest),
       check(({ body }) => labelProblem(body) ?? callProblem(body, ports.clock.now())),
-      bind('reportId', ({ request, account, engagement_id }) =>
-        TE.fromEither(reportIdIn(ports, request, account, engagement_id)),
-      ),
+      bind('reportId', ({ request, account, engagement_id }) => reportIdIn(ports, request, account, engagement_id)),
       execute(({ account: { accountId }, engagement_id, body: { label, note, properties }, reportId, caller }) => {
         const said = { note: note ?? null, properties: properties ?? {} }
         const report = {

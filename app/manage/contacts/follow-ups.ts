@@ -22,8 +22,8 @@ export const followUpEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Op
     path: '/accounts/:account_id/follow_ups',
     handle: flow(
       withAccount(ports),
-      bind('state', ({ request }) => TE.fromEither(stateIn(request))),
-      bind('playbookId', ({ request }) => TE.fromEither(playbookIdIn(request))),
+      bind('state', ({ request }) => stateIn(request)),
+      bind('playbookId', ({ request }) => playbookIdIn(request)),
       bind('playbook', ({ account: { accountId }, playbookId }) =>
         playbookId === undefined ? TE.right(undefined) : ownPlaybook(ports.commandHandler, accountId, playbookId),
       ),

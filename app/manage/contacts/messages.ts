@@ -1,7 +1,7 @@
 import { t } from '../../../domain/codec.js'
 import { ContactId } from '../../../domain/ids.js'
 import { MessageText } from '../../../domain/message-template.js'
-import { flow, TE } from '../../../domain/prelude.js'
+import { flow } from '../../../domain/prelude.js'
 import { playbookVersions } from '../../../projections/follow-up/playbook-versions.js'
 import { messages, type MessageDocument } from '../../../projections/read-models/messages.js'
 import type { Endpoint } from '../../http/endpoint.js'
@@ -49,7 +49,7 @@ export const messageEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Ope
         pathId('contact_id', ContactId, notFound),
         withBody(ReceivedMessage),
         bind('messageId', ({ request, account: { sealedSecret }, contact_id }) =>
-          TE.fromEither(messageIdFor(ports, request, sealedSecret, contact_id)),
+          messageIdFor(ports, request, sealedSecret, contact_id),
         ),
         execute(({ account, contact_id: contactId, body: { text }, messageId, caller: { actor } }) =>
           receiveWritten(ports, playbookAt, { account, contactId, messageId, text, actor }),

@@ -3,7 +3,7 @@ import { categories, eventTypes, type Category, type EventType } from '../../../
 import { beginning, isPosition, type Position } from '../../../domain/event.js'
 import { AccountId, ContactId, SourceId } from '../../../domain/ids.js'
 import { InstantFromText } from '../../../domain/instant.js'
-import { E, flow, TE, type Either } from '../../../domain/prelude.js'
+import { E, flow, type Either } from '../../../domain/prelude.js'
 import { UndecodableEvent } from '../../../domain/store-failed.js'
 import { reasonOf } from '../../../domain/failure-reason.js'
 import { replay, type ReplayRequest } from '../../analysis/replay.js'
@@ -19,7 +19,7 @@ export const eventEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Opera
     method: 'GET',
     path: '/events',
     handle: flow(
-      bind('asked', ({ request }) => TE.fromEither(askedIn(request))),
+      bind('asked', ({ request }) => askedIn(request)),
       // What fails later can only break the answer off.
       check(async () => {
         const head = await ports.store.head()

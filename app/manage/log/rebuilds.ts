@@ -1,5 +1,5 @@
 import { refined, t } from '../../../domain/codec.js'
-import { flow, pipe, TE } from '../../../domain/prelude.js'
+import { E, flow, pipe, TE } from '../../../domain/prelude.js'
 import { readModels } from '../../../projections/read-models/registry.js'
 import type { Rebuilds } from '../../../projections/subscriptions/rebuilds.js'
 import type { Endpoint } from '../../http/endpoint.js'
@@ -40,6 +40,6 @@ export const rebuildEndpoints = ({ rebuilds }: ManagePorts): ReadonlyArray<Endpo
 
 const begun = (rebuilds: Rebuilds, wanted: ReadonlyArray<string>) =>
   pipe(
-    TE.fromEither(rebuilds.begin(wanted)),
-    TE.mapLeft((elsewhere): Problem => ({ kind: 'read-models-elsewhere', names: elsewhere })),
+    rebuilds.begin(wanted),
+    E.mapLeft((elsewhere): Problem => ({ kind: 'read-models-elsewhere', names: elsewhere })),
   )

@@ -55,20 +55,14 @@ export const playbookPreviewEndpoints = (ports: ManagePorts): ReadonlyArray<Endp
       pathId('playbook_id', PlaybookId, { kind: 'playbook-not-found' }),
       bind('playbook', ({ account, playbook_id }) => ownPlaybook(ports.commandHandler, account.accountId, playbook_id)),
       withBody(PreviewRequest, {}),
-      bind('submittedAt', ({ body }) => TE.right(body.at ?? ports.clock.now())),
+      TE.let('submittedAt', ({ body }) => body.at ?? ports.clock.now()),
       bind('sample', ({ playbook: { settings }, body, submittedAt }) =>
         pipe(
           decodeSample(settings.required_fields, submittedAt, body.lead ?? sampleLead),
           E.mapLeft((messages): Problem => ({ kind: 'invalid', messages })),
-          TE.fromEither,
         ),
       ),
-      bind(
-        'sender',
-        ({ account }) =>
-          () =>
-            loadState(ports.commandHandler, sender, account.accountId),
-      ),
+      bind('sender', ({ account }) => loadState(ports.commandHandler, sender, account.accountId)),
       bind('limit', ({ account }) => limitOf(ports, account)),
       answer(200, ({ account, playbook, sample, sender: { held }, limit, submittedAt }) =>
         previewOf({

@@ -45,7 +45,7 @@ export const deliveryEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Op
     path,
     handle: flow(
       withWebhook(ports),
-      bind('filter', ({ request }) => TE.fromEither(filterIn(request))),
+      bind('filter', ({ request }) => filterIn(request)),
       TE.let('part', ({ webhook, filter }) => partOf(webhook.webhookId, filter)),
       withPage(ports.queries, deliveries, ({ part }) => ({ ...part, descending: true })),
       bind('count', ({ filter, part }) => countOf(ports, filter, part)),

@@ -4,7 +4,7 @@ import { WebhookId } from '../../../domain/ids.js'
 import { E, flow, TE, type Either } from '../../../domain/prelude.js'
 import type { Request } from '../../../app/http/endpoint.js'
 import type { Answer, Problem } from '../../../app/http/problem.js'
-import { bind, answer, bindOr, check, execute, pathId, withBody } from '../../../app/http/steps.js'
+import { answer, bind, bindOr, chain, check, execute, pathId, withBody } from '../../../app/http/steps.js'
 
 const webhookId: WebhookId = `whk_${'0'.repeat(26)}`
 const gone: Problem = { kind: 'webhook-not-found' }
@@ -30,6 +30,22 @@ test('a step sees what the steps before it have found', async (t) => {
   )
   const answered = await handle(call())()
   t.like(answered, E.right({ status: 200, body: { caller: 'somebody', three: ['somebody 1', 'somebody 1 2', 3] } }))
+})
+
+test('a callback gives an Either at once, in a promise, or as a TaskEither', async (t) => {
+  type Found = { readonly events: ReadonlyArray<{ readonly correlationId: string }> }
+  const found: Found = { events: [] }
+  for (const given of [E.right(found), E.left(gone)] satisfies ReadonlyArray<Either<Problem, Found>>) {
+    for (const look of [() => given, () => Promise.resolve(given), () => TE.fromEither<Problem, Found>(given)]) {
+      t.deepEqual(await chain(look)(call())(), given)
+      const results = [
+        await bind('result', look)(call())(),
+        await bindOr('result', look, gone)(call())(),
+        await execute(look)(call())(),
+      ]
+      for (const result of results) t.like(result, E.isLeft(given) ? given : E.right({ result: found }))
+    }
+  }
 })
 
 test('a problem ends the pipeline: no later step is asked', async (t) => {
