@@ -1,3 +1,5 @@
+import type { StoreFailure } from '../domain/ports.js'
+import { E, type Either } from '../domain/prelude.js'
 import { orThrow } from '../domain/store-failed.js'
 import type { Collection, Cursor, Documents, Entry, IndexValue, Query } from './ports.js'
 
@@ -11,8 +13,25 @@ export const cursorOf = (
   key,
 })
 
+/** All that a query finds, in pages of its limit. The next one is read when it is asked for; none comes after a failure. */
+export async function* pageResultsOf(
+  documents: Pick<Documents, 'find'>,
+  collection: Collection,
+  query: Query,
+): AsyncGenerator<Either<StoreFailure, ReadonlyArray<Entry>>> {
+  let { after } = query
+  for (;;) {
+    const page = await documents.find(collection, after === undefined ? query : { ...query, after })
+    yield page
+    if (E.isLeft(page)) return
+    const last = page.right.at(-1)
+    if (last === undefined || page.right.length < query.limit) return
+    after = cursorOf(collection, query.index, last)
+  }
+}
+
 /**
- * All that a query finds, in pages of its limit. The next one is read when it is asked for.
+ * As `pageResultsOf`, for whoever can't go on after a failure.
  * @throws StoreFailed
  */
 export async function* pagesOf(
@@ -20,12 +39,5 @@ export async function* pagesOf(
   collection: Collection,
   query: Query,
 ): AsyncGenerator<ReadonlyArray<Entry>> {
-  let { after } = query
-  for (;;) {
-    const page = orThrow(await documents.find(collection, after === undefined ? query : { ...query, after }))
-    yield page
-    const last = page.at(-1)
-    if (last === undefined || page.length < query.limit) return
-    after = cursorOf(collection, query.index, last)
-  }
+  for await (const page of pageResultsOf(documents, collection, query)) yield orThrow(page)
 }

@@ -6,7 +6,7 @@ import { E, type Either } from '../domain/prelude.js'
 import { contactFrom, contactOf, type Contact, type ContactDocument } from './from-streams/contact.js'
 import { contacts } from './read-models/contacts.js'
 import { messages, usageIn, type Usage } from './read-models/messages.js'
-import { cursorOf } from './pages.js'
+import { pageResultsOf } from './pages.js'
 import {
   mostCounted,
   type Collection,
@@ -123,21 +123,13 @@ export const queries = ({ store, documents, hasPendingReactions }: QueryPorts): 
     index: string,
     equals: Query['equals'],
   ) => {
-    const all: Array<Document> = []
-    let after: Query['after']
-    for (;;) {
-      const found = await page(projection, {
-        index,
-        equals,
-        limit: pageSize,
-        ...(after === undefined ? {} : { after }),
-      })
+    const all: Array<Json> = []
+    for await (const found of pageResultsOf({ find }, collectionOf(projection), { index, equals, limit: pageSize })) {
       if (E.isLeft(found)) return found
       all.push(...found.right.map(({ document }) => document))
-      const last = found.right.at(-1)
-      if (last === undefined || found.right.length < pageSize) return E.right(all)
-      after = cursorOf(projection, index, last)
     }
+    // A collection holds what its own projection made.
+    return E.right(all as unknown as ReadonlyArray<Document>)
   }
 
   const byKey: Queries['byKey'] = async <Document extends Json>(projection: Projection<Document>, key: string) => {
