@@ -41,6 +41,22 @@ export const refined = <A>(name: string, accepts: (value: unknown) => value is A
     t.identity,
   )
 
+/** A codec that reads text: `read` gives what it stands for, if anything. Without `is` it only decodes, and takes no value for its own. */
+export const fromText = <A>(
+  name: string,
+  read: (text: string) => A | undefined,
+  is: (value: unknown) => value is A = (_): _ is A => false,
+): t.Type<A, A> =>
+  new t.Type<A, A, unknown>(
+    name,
+    is,
+    (value, context) => {
+      const found = typeof value === 'string' ? read(value) : undefined
+      return found === undefined ? t.failure(value, context) : t.success(found)
+    },
+    t.identity,
+  )
+
 /** Text that holds more than white space; surrounding white space is cut off. */
 export const Text = new t.Type<string, string, unknown>(
   'a text that is not blank',

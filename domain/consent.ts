@@ -1,4 +1,4 @@
-import { t } from './codec.js'
+import { fromText } from './codec.js'
 import type { FollowUp } from './follow-up.js'
 import { hostOf, urlFromText, webAddressFromText, withoutFinalDot } from './web-address.js'
 
@@ -12,14 +12,10 @@ export type AcceptedHosts = ReadonlyArray<string> | null
 export const maximalConsentHosts = 100
 
 /** The name of a host, without a scheme, a port, a path and a final dot, as a URL spells it. */
-export const ConsentHost = new t.Type<string, string, unknown>(
+export const ConsentHost = fromText(
   'the name of a host, such as cert.example.com',
+  (text) => hostFrom(text.trim()),
   (value): value is string => typeof value === 'string' && hostFrom(value) === value,
-  (value, context) => {
-    const host = typeof value === 'string' ? hostFrom(value.trim()) : undefined
-    return host === undefined ? t.failure(value, context) : t.success(host)
-  },
-  t.identity,
 )
 
 const hostFrom = (text: string): string | undefined => {

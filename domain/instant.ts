@@ -1,4 +1,4 @@
-import { refined, t } from './codec.js'
+import { fromText, refined, t } from './codec.js'
 
 /** A point in time: ISO 8601 in UTC with milliseconds and `Z`, so that text order is time order. */
 export type Instant = string & { readonly Instant: unique symbol }
@@ -108,12 +108,4 @@ export const BoundedInstant = new t.Type<Instant, Instant, unknown>(
 )
 
 /** Any ISO 8601 timestamp a client may send, decoded to UTC. */
-export const InstantFromText = new t.Type<Instant, Instant, unknown>(
-  'an ISO 8601 timestamp',
-  Instant.is,
-  (value, context) => {
-    const instant = typeof value === 'string' ? instantFromText(value.trim()) : undefined
-    return instant === undefined ? t.failure(value, context) : t.success(instant)
-  },
-  t.identity,
-)
+export const InstantFromText = fromText('an ISO 8601 timestamp', (text) => instantFromText(text.trim()), Instant.is)

@@ -1,6 +1,6 @@
 import type { TwilioAccount } from '../../adapters/twilio/account.js'
 import { twilioAccountFrom } from '../../adapters/twilio/url.js'
-import { decode, t } from '../../domain/codec.js'
+import { decode, fromText, t } from '../../domain/codec.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { urlFromText, webAddressFromText } from '../../domain/web-address.js'
 
@@ -77,17 +77,8 @@ export const configFrom = (environment: Environment): Either<ReadonlyArray<strin
   })
 }
 
-/** A codec for a setting: text in, `read` gives its value or undefined when it can't be one. */
-const setting = <A>(name: string, read: (text: string) => A | undefined): t.Type<A, unknown> =>
-  new t.Type<A, unknown, unknown>(
-    name,
-    (_value): _value is A => false,
-    (value, context) => {
-      const parsed = typeof value === 'string' ? read(value.trim()) : undefined
-      return parsed === undefined ? t.failure(value, context) : t.success(parsed)
-    },
-    t.identity,
-  )
+/** A codec for a setting: `read` gives its value, or undefined where it can't be one. */
+const setting = <A>(name: string, read: (text: string) => A | undefined) => fromText(name, (text) => read(text.trim()))
 
 const numberWithin =
   (least: number, most: number, isWhole: boolean) =>

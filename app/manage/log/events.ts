@@ -1,6 +1,6 @@
-import { decode, refined, t, Text } from '../../../domain/codec.js'
+import { decode, fromText, refined, t, Text } from '../../../domain/codec.js'
 import { categories, eventTypes, type Category, type EventType } from '../../../domain/events.js'
-import { beginning, isPosition, type Position } from '../../../domain/event.js'
+import { beginning, isPosition } from '../../../domain/event.js'
 import { AccountId, ContactId, SourceId } from '../../../domain/ids.js'
 import { InstantFromText } from '../../../domain/instant.js'
 import { E, flow, type Either } from '../../../domain/prelude.js'
@@ -64,37 +64,22 @@ async function* linesOf(
 }
 
 /** A codec of a parameter that holds one of these names, or several with commas between them. */
-const listOf = <Name extends string>(what: string, names: ReadonlyArray<Name>): t.Type<ReadonlyArray<Name>, unknown> =>
-  new t.Type<ReadonlyArray<Name>, unknown>(
-    `${what}, with commas between them`,
-    (_value): _value is ReadonlyArray<Name> => false,
-    (value, context) => {
-      const given = String(value).split(',')
-      const known = names.filter((name) => given.includes(name))
-      return known.length === new Set(given).size ? t.success(known) : t.failure(value, context)
-    },
-    t.identity,
-  )
+const listOf = <Name extends string>(what: string, names: ReadonlyArray<Name>) =>
+  fromText(`${what}, with commas between them`, (text) => {
+    const given = text.split(',')
+    const known = names.filter((name) => given.includes(name))
+    return known.length === new Set(given).size ? known : undefined
+  })
 
-const PositionFromText = new t.Type<Position, unknown>(
-  'a position that an event had, or 0',
-  (_value): _value is Position => false,
-  (value, context) => {
-    const position = /^\d{1,16}$/.test(String(value)) ? BigInt(String(value)) : -1n
-    return isPosition(position) ? t.success(position) : t.failure(value, context)
-  },
-  t.identity,
-)
+const PositionFromText = fromText('a position that an event had, or 0', (text) => {
+  const position = /^\d{1,16}$/.test(text) ? BigInt(text) : -1n
+  return isPosition(position) ? position : undefined
+})
 
-const LimitFromText = new t.Type<number, unknown>(
-  `a whole number from 1 to ${maximalLimit}`,
-  t.number.is,
-  (value, context) => {
-    const limit = /^\d{1,5}$/.test(String(value)) ? Number(value) : 0
-    return limit >= 1 && limit <= maximalLimit ? t.success(limit) : t.failure(value, context)
-  },
-  t.identity,
-)
+const LimitFromText = fromText(`a whole number from 1 to ${maximalLimit}`, (text) => {
+  const limit = /^\d{1,5}$/.test(text) ? Number(text) : 0
+  return limit >= 1 && limit <= maximalLimit ? limit : undefined
+})
 
 const Flag = refined('true or false', (value): value is 'true' | 'false' => value === 'true' || value === 'false')
 
