@@ -85,7 +85,7 @@ export const erasuresOn = (ports: Ports): Erasures => {
       for (const purge of purges) {
         const isPurged = await purge()
         if (E.isLeft(isPurged)) return isPurged
-        if (!isPurged.right) return E.right({ summary, isPurged: false })
+        if (!isPurged.right) return pending
       }
       return E.right({ summary, isPurged: true })
     },

@@ -11,10 +11,9 @@ import { answer, bind, execute, pathId, withBody } from '../../http/steps.js'
 import { withAccount } from '../account-in-path.js'
 import type { Operator } from '../operator.js'
 import type { ManagePorts } from '../ports.js'
+import { contactNotFound } from './contact-in-path.js'
 
 const EraseRequest = t.type({ by: optional(Asker) })
-
-const notFound: Problem = { kind: 'contact-not-found' }
 
 /**
  * Removes a person from everywhere. It may be repeated: the answer is `pending` until all is done, and names then
@@ -26,7 +25,7 @@ export const erasureEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Ope
     path: '/accounts/:account_id/contacts/:contact_id/erase',
     handle: flow(
       withAccount(ports),
-      pathId('contact_id', ContactId, notFound),
+      pathId('contact_id', ContactId, contactNotFound),
       withBody(EraseRequest, {}),
       bind('known', ({ account: { accountId }, contact_id }) => ownContact(ports, accountId, contact_id)),
       execute(({ account: { accountId }, contact_id: contactId, body, caller: { actor } }) =>
@@ -49,7 +48,8 @@ const ownContact =
   async () => {
     const loaded = await loadState(commandHandler, contact, id)
     if (E.isLeft(loaded)) return loaded
-    if (loaded.right.kind !== 'unknown') return loaded.right.accountId === accountId ? E.right(true) : E.left(notFound)
+    if (loaded.right.kind !== 'unknown')
+      return loaded.right.accountId === accountId ? E.right(true) : E.left(contactNotFound)
     const shown = await queries.contactById(accountId, id)
-    return E.isLeft(shown) ? shown : E.left(notFound)
+    return E.isLeft(shown) ? shown : E.left(contactNotFound)
   }

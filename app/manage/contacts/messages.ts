@@ -5,18 +5,16 @@ import { flow } from '../../../domain/prelude.js'
 import { playbookVersions } from '../../../projections/follow-up/playbook-versions.js'
 import { messages, type MessageDocument } from '../../../projections/read-models/messages.js'
 import type { Endpoint } from '../../http/endpoint.js'
-import type { Problem } from '../../http/problem.js'
-import { answer, bind, bindOr, execute, pathId, withBody } from '../../http/steps.js'
+import { answer, bind, execute, pathId, withBody } from '../../http/steps.js'
 import { receiveWritten } from '../../messaging/received-text.js'
 import { withAccount } from '../account-in-path.js'
 import type { Operator } from '../operator.js'
 import { withPage } from '../page.js'
 import type { ManagePorts } from '../ports.js'
+import { contactNotFound, withContact } from './contact-in-path.js'
 import { messageIdFor } from './message-id.js'
 
 const ReceivedMessage = t.type({ text: MessageText })
-
-const notFound: Problem = { kind: 'contact-not-found' }
 
 /** What was written to a contact and by it. A `POST` stands for what it writes to the sender of its account: no provider is between. */
 export const messageEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Operator>> => {
@@ -26,13 +24,7 @@ export const messageEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Ope
       method: 'GET',
       path: '/accounts/:account_id/contacts/:contact_id/messages',
       handle: flow(
-        withAccount(ports),
-        pathId('contact_id', ContactId, notFound),
-        bindOr(
-          'contact',
-          ({ account, contact_id }) => ports.queries.contactById(account.accountId, contact_id),
-          notFound,
-        ),
+        withContact(ports),
         withPage(ports.queries, messages, ({ contact_id }) => ({
           index: 'by_contact',
           equals: [contact_id],
@@ -46,7 +38,7 @@ export const messageEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Ope
       path: '/accounts/:account_id/contacts/:contact_id/messages',
       handle: flow(
         withAccount(ports),
-        pathId('contact_id', ContactId, notFound),
+        pathId('contact_id', ContactId, contactNotFound),
         withBody(ReceivedMessage),
         bind('messageId', ({ request, account: { sealedSecret }, contact_id }) =>
           messageIdFor(ports, request, sealedSecret, contact_id),

@@ -1,18 +1,15 @@
-import { ContactId, type EngagementId } from '../../../domain/ids.js'
+import type { EngagementId } from '../../../domain/ids.js'
 import type { EventStore, StoreFailure } from '../../../domain/ports.js'
 import { E, flow, type TaskEither } from '../../../domain/prelude.js'
 import type { Remark } from '../../../domain/remark.js'
 import { contactTimeline, type TimelineEntry } from '../../../projections/read-models/contact-timeline.js'
 import { remarksAt } from '../../../projections/from-streams/remarks.js'
 import type { Endpoint } from '../../http/endpoint.js'
-import type { Problem } from '../../http/problem.js'
-import { answer, bind, bindOr, pathId } from '../../http/steps.js'
-import { withAccount } from '../account-in-path.js'
+import { answer, bind } from '../../http/steps.js'
 import type { Operator } from '../operator.js'
 import { withPage } from '../page.js'
 import type { ManagePorts } from '../ports.js'
-
-const notFound: Problem = { kind: 'contact-not-found' }
+import { withContact } from './contact-in-path.js'
 
 /** Every lead, activity, conversion and delivery of a contact, in the order of the log. */
 export const timelineEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Operator>> => [
@@ -20,13 +17,7 @@ export const timelineEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Op
     method: 'GET',
     path: '/accounts/:account_id/contacts/:contact_id/timeline',
     handle: flow(
-      withAccount(ports),
-      pathId('contact_id', ContactId, notFound),
-      bindOr(
-        'contact',
-        ({ account, contact_id }) => ports.queries.contactById(account.accountId, contact_id),
-        notFound,
-      ),
+      withContact(ports),
       withPage(ports.queries, contactTimeline, ({ contact_id }) => ({
         index: 'by_contact',
         equals: [contact_id],
