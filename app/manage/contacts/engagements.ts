@@ -6,15 +6,15 @@ import type { Recorded } from '../../../domain/event.js'
 import type { DomainEvent } from '../../../domain/events.js'
 import { EngagementId, type ActivityReportId } from '../../../domain/ids.js'
 import { InstantFromText, later, type Instant } from '../../../domain/instant.js'
-import { E, flow, type Either } from '../../../domain/prelude.js'
+import { E, flow, pipe, type Either } from '../../../domain/prelude.js'
 import type { Endpoint, Request } from '../../http/endpoint.js'
-import { idempotencyKeyIn } from '../../http/idempotency-key.js'
-import { conversationsNotEnded, unopenableSecret, type Problem } from '../../http/problem.js'
+import { conversationsNotEnded, type Problem } from '../../http/problem.js'
 import { answer, bind, check, execute, pathId, withBody } from '../../http/steps.js'
 import { withAccount, type OpenAccount } from '../account-in-path.js'
 import type { Operator } from '../operator.js'
 import type { ManagePorts } from '../ports.js'
 import { recordReport } from './activity-report.js'
+import { keyedId } from './keyed-id.js'
 
 const ReportRequest = t.type({
   type: ActivityType,
@@ -80,20 +80,17 @@ const callProblem = (report: ReportRequest, now: Instant): Problem | undefined =
     : undefined
 }
 
-/** What tells a repetition of an activity report: its `Idempotency-Key`, as an id of which nobody can make out the key. */
+/** What tells a repetition of an activity report, if anything. */
 const reportIdIn = (
-  { vault }: ManagePorts,
+  ports: ManagePorts,
   request: Request,
-  { sealedSecret }: OpenAccount,
+  account: OpenAccount,
   engagementId: EngagementId,
-): Either<Problem, { readonly reportId?: ActivityReportId }> => {
-  const key = idempotencyKeyIn(request)
-  if (E.isLeft(key)) return key
-  if (key.right === undefined) return E.right({})
-  const secret = vault.accountSecret(sealedSecret)
-  if (E.isLeft(secret)) return E.left(unopenableSecret)
-  return E.right({ reportId: activityReportIdOf(secret.right, engagementId, key.right) })
-}
+): Either<Problem, { readonly reportId?: ActivityReportId }> =>
+  pipe(
+    keyedId(ports, request, account, (secret, key) => activityReportIdOf(secret, engagementId, key)),
+    E.map((reportId) => (reportId === undefined ? {} : { reportId })),
+  )
 
 /** What was recorded of the activity report, the first time that it came. */
 const repeated = (state: EngagementState, { reportId }: { readonly reportId?: ActivityReportId }) =>

@@ -49,24 +49,19 @@ export const memberMessageEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoi
 
 /** Of the message; a problem where its contact may not be written to. */
 const idsOf =
-  (
-    ports: ManagePorts,
-    request: Request,
-    { accountId, sealedSecret }: OpenAccount,
-    id: EngagementId,
-  ): TaskEither<Problem, MessageIds> =>
+  (ports: ManagePorts, request: Request, account: OpenAccount, id: EngagementId): TaskEither<Problem, MessageIds> =>
   async () => {
     const loaded = await loadState(ports.commandHandler, engagement, id)
     if (E.isLeft(loaded)) return loaded
     const { right: state } = loaded
     if (state.kind !== 'started' || state.erased) return E.left(notFound)
     const { account_id, contact_id, engagement_id } = state.attribution
-    if (account_id !== accountId) return E.left(notFound)
+    if (account_id !== account.accountId) return E.left(notFound)
     if (state.ended) return E.left({ kind: 'engagement-ended' })
     const person = await loadState(ports.commandHandler, contact, contact_id)
     if (E.isLeft(person)) return person
     if (person.right.optedOut === true) return E.left({ kind: 'contact-opted-out' })
-    const messageId = messageIdFor(ports, request, sealedSecret, id)
+    const messageId = messageIdFor(ports, request, account, id)
     if (E.isLeft(messageId)) return messageId
     return E.right({ message_id: messageId.right, account_id, contact_id, engagement_id })
   }

@@ -40,9 +40,7 @@ export const messageEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Ope
         withAccount(ports),
         pathId('contact_id', ContactId, contactNotFound),
         withBody(ReceivedMessage),
-        bind('messageId', ({ request, account: { sealedSecret }, contact_id }) =>
-          messageIdFor(ports, request, sealedSecret, contact_id),
-        ),
+        bind('messageId', ({ request, account, contact_id }) => messageIdFor(ports, request, account, contact_id)),
         execute(({ account, contact_id: contactId, body: { text }, messageId, caller: { actor } }) =>
           receiveWritten(ports, playbookAt, { account, contactId, messageId, text, actor }),
         ),
