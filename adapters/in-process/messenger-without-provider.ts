@@ -1,4 +1,4 @@
-import type { Messenger } from '../../projections/follow-up/sending/messenger.js'
+import type { Messenger } from '../../domain/messenger.js'
 
 /**
  * The `Messenger` port where no provider is named: nothing leaves the service, and a message is sent once it stands in its stream, where

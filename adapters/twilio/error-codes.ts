@@ -1,5 +1,5 @@
 import type { Instant } from '../../domain/instant.js'
-import type { MessengerOutcome } from '../../projections/follow-up/sending/messenger.js'
+import type { MessengerOutcome } from '../../domain/messenger.js'
 
 /** Why a message did not get through, by Twilio's error code or by a status. */
 type TwilioFailure = {

@@ -2,14 +2,9 @@ import { over } from '../../domain/abortable.js'
 import { decode, t } from '../../domain/codec.js'
 import type { MessageId } from '../../domain/ids.js'
 import { instantOf, later, millisecondsOf, type Instant } from '../../domain/instant.js'
+import type { CopyErasure, Messenger, MessengerOutcome, OutgoingMessage } from '../../domain/messenger.js'
 import type { Clock, Time } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
-import type {
-  CopyErasure,
-  Messenger,
-  MessengerOutcome,
-  OutgoingMessage,
-} from '../../projections/follow-up/sending/messenger.js'
 import { monotonicTime } from '../node/monotonic-time.js'
 import { isMessagingService, messagePath, messagesPath, type TwilioAccount } from './account.js'
 import { refusalOf } from './error-codes.js'

@@ -1,7 +1,7 @@
 import { decode, t } from '../../domain/codec.js'
 import { millisecondsOf, type Instant } from '../../domain/instant.js'
+import type { OutgoingMessage, Settled } from '../../domain/messenger.js'
 import { E } from '../../domain/prelude.js'
-import type { OutgoingMessage, Settled } from '../../projections/follow-up/sending/messenger.js'
 import { messagesPath, type TwilioAccount } from './account.js'
 import { askTwilio } from './requests.js'
 

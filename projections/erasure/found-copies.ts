@@ -2,39 +2,20 @@ import { fold, streamOf } from '../../domain/decider.js'
 import { millisecondsOf, type Instant } from '../../domain/instant.js'
 import type { MessageId } from '../../domain/ids.js'
 import { message, type MessageEvent, type MessageState } from '../../domain/message.js'
+import { settlingTime, type Messenger, type OutgoingMessage, type Settled } from '../../domain/messenger.js'
 import type { Cause, Clock, Logger, Time } from '../../domain/ports.js'
 import { orThrow } from '../../domain/store-failed.js'
 import { executedOrThrow } from '../parking/final-failure.js'
 import type { ClosingPorts } from './closing.js'
 
-type Sent = {
-  readonly id: MessageId
-  /** In E.164. */
-  readonly to: string
-  readonly text: string
-  /** A sender of the account's own; undefined: the one that the accounts share. */
-  readonly from: string | undefined
-  readonly validUntil: undefined
-}
-
-type Settled = { readonly kind: 'accepted'; readonly providerId: string } | { readonly kind: 'absent' | 'unknown' }
-
-/** Says what a provider has of a message that was tried since `since`. Never rejects. */
-type Provider = {
-  readonly settle: (message: Sent, since: Instant, known: ReadonlySet<string>) => Promise<Settled>
-}
-
 export type CopyPorts = ClosingPorts & {
-  readonly messenger: Provider
+  readonly messenger: Pick<Messenger, 'settle'>
   readonly clock: Pick<Clock, 'now'>
   readonly time: Pick<Time, 'sleep'>
   readonly logger: Logger
 }
 
-/** In milliseconds: a provider lists what it has just taken by then, and is asked again after as long where it does not answer. */
-const settlingTime = 5_000
-
-/** Its erasure, which has one of few places, waits for the answers. */
+/** Its erasure, which has one of few places, waits for the answers: the second question comes as long after the first. */
 const mostAsked = 2
 
 /**
@@ -77,9 +58,16 @@ const unsettledIn = (events: ReadonlyArray<MessageEvent>): Tried | undefined => 
   return state.kind === 'sending' || state.failure?.kind === 'unknown' ? state : undefined
 }
 
+/** `known`: the provider's ids of its lost tries. */
+type Question = {
+  readonly outgoing: OutgoingMessage
+  readonly since: Instant
+  readonly known: ReadonlySet<string>
+}
+
 const askedFor = async (
   { messenger, time }: CopyPorts,
-  { outgoing, since, known }: { readonly outgoing: Sent; readonly since: Instant; readonly known: ReadonlySet<string> },
+  { outgoing, since, known }: Question,
   stopping: AbortSignal,
 ): Promise<Settled> => {
   for (let asked = 1; ; asked += 1) {

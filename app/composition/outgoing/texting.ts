@@ -4,9 +4,9 @@ import { inboundMessageFrom, statusCallbackFrom } from '../../../adapters/twilio
 import { twilioMessenger } from '../../../adapters/twilio/messenger.js'
 import { isSignedBy } from '../../../adapters/twilio/signature.js'
 import type { MessageReport } from '../../../domain/message.js'
+import type { Messenger } from '../../../domain/messenger.js'
 import type { Clock } from '../../../domain/ports.js'
 import { E, flow } from '../../../domain/prelude.js'
-import type { Messenger } from '../../../projections/follow-up/sending/messenger.js'
 import type { InboundText, TextProvider } from '../../messaging/provider.js'
 import type { Config } from '../config.js'
 

@@ -5,12 +5,18 @@ import type { AfterStep } from '../../../domain/follow-up.js'
 import { millisecondsOf, type Instant } from '../../../domain/instant.js'
 import { message, type MessageCommand, type MessageIds } from '../../../domain/message.js'
 import { segmentsOf } from '../../../domain/message-segments.js'
+import {
+  settlingTime,
+  type Messenger,
+  type MessengerOutcome,
+  type OutgoingMessage,
+  type Settled,
+} from '../../../domain/messenger.js'
 import type { Time } from '../../../domain/ports.js'
 import { maximalMessageTries, nextMessageTryAt } from '../../../domain/retry-schedule.js'
 import type { TrackedLinks } from '../../../domain/tracked-link.js'
 import { isEnding, type Lease } from '../../subscriptions/leases.js'
 import { loadOrThrow, positionOf, recordWithRetry } from '../../subscriptions/retried-command.js'
-import type { Messenger, MessengerOutcome, OutgoingMessage, Settled } from './messenger.js'
 import { holdSender, releaseSender, type HoldPorts } from './hold.js'
 import { knownCopies, type KnownCopiesPorts } from './known-copies.js'
 
@@ -45,11 +51,7 @@ export type Deciding = {
   readonly isStillDecided: () => Promise<boolean>
 }
 
-/**
- * In milliseconds: a provider lists what it has just taken by then. Where it does not answer, it is asked again after twice as long each
- * time.
- */
-const settlingTime = 5_000
+/** In milliseconds: where the provider does not answer, it is asked again after twice as long each time, and this long at most. */
 const mostSettlingTime = 40_000
 
 /**

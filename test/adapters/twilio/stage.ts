@@ -1,7 +1,7 @@
 import type { ExecutionContext } from 'ava'
 import { twilioMessenger } from '../../../adapters/twilio/messenger.js'
 import { instantOf, later, type Instant } from '../../../domain/instant.js'
-import type { OutgoingMessage } from '../../../projections/follow-up/sending/messenger.js'
+import type { OutgoingMessage } from '../../../domain/messenger.js'
 import { manualTime } from '../../kit/time/manual-time.js'
 import { number, openTwilioDouble } from '../../twilio-double/double.js'
 

@@ -1,7 +1,7 @@
 import type { Position } from '../../../domain/event.js'
 import type { MessageId } from '../../../domain/ids.js'
 import { instantOf } from '../../../domain/instant.js'
-import type { Messenger, MessengerOutcome } from '../../../projections/follow-up/sending/messenger.js'
+import type { Messenger, MessengerOutcome } from '../../../domain/messenger.js'
 import type { Life } from '../simulation/life.js'
 import type { Random } from '../load/random.js'
 import type { ManualClock } from '../time/manual-clock.js'

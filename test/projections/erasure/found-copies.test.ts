@@ -1,7 +1,7 @@
 import test from 'ava'
 import { later } from '../../../domain/instant.js'
 import { message, type MessageCommand } from '../../../domain/message.js'
-import type { Messenger, OutgoingMessage, Settled } from '../../../projections/follow-up/sending/messenger.js'
+import type { Messenger, OutgoingMessage, Settled } from '../../../domain/messenger.js'
 import { eventfulHistory } from '../../kit/domain/histories.js'
 import { messageId } from '../../kit/domain/samples.js'
 import { memoryEventStore, memoryLog } from '../../kit/memory/event-store.js'

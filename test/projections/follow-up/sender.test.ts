@@ -1,7 +1,7 @@
 import test from 'ava'
 import fc from 'fast-check'
 import { instantOf, millisecondsOf } from '../../../domain/instant.js'
-import type { MessengerOutcome } from '../../../projections/follow-up/sending/messenger.js'
+import type { MessengerOutcome } from '../../../domain/messenger.js'
 import { sendingRates } from '../../../projections/follow-up/sending/rate.js'
 import { accountId, at, engagementId } from '../../kit/domain/samples.js'
 import { until } from '../../kit/time/until.js'

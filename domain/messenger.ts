@@ -1,5 +1,5 @@
-import type { MessageId } from '../../../domain/ids.js'
-import type { Instant } from '../../../domain/instant.js'
+import type { MessageId } from './ids.js'
+import type { Instant } from './instant.js'
 
 /** A text for one number. Its id is the same on every try, so that whoever gets it twice can tell. */
 export type OutgoingMessage = {
@@ -34,6 +34,9 @@ export type Settled =
 
 /** Whether the provider has a message no longer; `reason` is in words of ours. */
 export type CopyErasure = { readonly kind: 'erased' } | { readonly kind: 'kept'; readonly reason: string }
+
+/** In milliseconds: what a provider has just taken it lists by then. */
+export const settlingTime = 5_000
 
 /** Sends texts. Never rejects, and ends within a time of its own. */
 export type Messenger = {
