@@ -57,7 +57,7 @@ test('only the composition root and the command line import adapters', (t) => {
 
 test('adapters know the rest by its ports, not by its deciders and runners', (t) => {
   const allowed =
-    /\/(abortable|codec|append-limit|approximate-size|backoff|ports|leases|mail-sender|sender-name|webhook-sender|messenger|consent-verifier|events|event|instant|ids|prelude|stored-event|derived-id|phone|store-failed|web-address)\.ts$/
+    /\/(abortable|codec|append-limit|approximate-size|backoff|ports|leases|mail-sender|sender-name|webhook-sender|messenger|text-provider|consent-verifier|events|event|instant|ids|prelude|stored-event|derived-id|phone|store-failed|web-address)\.ts$/
   const known = imports.filter(
     ({ from, to }) => isIn('adapters', from) && isOurs(to) && !isIn('adapters', to) && !allowed.test(to),
   )
@@ -95,6 +95,14 @@ test('only main and the command line read the environment', (t) => {
   const readers = sources.filter((path) => /process\.env/.test(readFileSync(path, 'utf8')))
   t.deepEqual(
     readers.filter((path) => path !== 'app/main.ts' && !path.startsWith('app/cli/')),
+    [],
+  )
+})
+
+test('who sends texts is named by its adapter, and by what chooses it', (t) => {
+  const namers = sources.filter((path) => /twilio/i.test(readFileSync(path, 'utf8')))
+  t.deepEqual(
+    namers.filter((path) => !path.startsWith('adapters/twilio/') && !path.startsWith('app/composition/')),
     [],
   )
 })

@@ -27,12 +27,13 @@ type TwilioPorts = { readonly clock: Pick<Clock, 'now'>; readonly time?: Time }
  *
  * ```ts
  * const account = twilioAccountFrom(SMS_URL) // left: a sentence for the operator
- * const statusCallbackOf = (id) => `${publicUrl}/messaging/twilio/status/${id}`
+ * const statusCallbackOf = (id) => `${publicUrl}/reports/${id}`
  * const { send, settle, close } = twilioMessenger({ account: account.right, statusCallbackOf }, { clock })
- * // At that URL, with the form of the request and its header X-Twilio-Signature:
- * if (isSignedBy(authToken, statusCallbackOf(id), form, signature)) return statusCallbackFrom(form)
- * // At the URL for what contacts write:
- * if (isSignedBy(authToken, `${publicUrl}/messaging/twilio/inbound`, form, signature)) return inboundMessageFrom(form)
+ * const { isSigned, reportFrom, textFrom } = twilioTextProvider(account.right, publicUrl)
+ * // At that URL, with the form of the request and what looks up its headers:
+ * if (isSigned(`/reports/${id}`, form, header)) return reportFrom(form)
+ * // At the URL for what contacts write, which Twilio is told by hand:
+ * if (isSigned('/texts', form, header)) return textFrom(form)
  * ```
  */
 export const twilioMessenger = (

@@ -5,6 +5,7 @@ import { message } from '../../domain/message.js'
 import type { Phone } from '../../domain/phone.js'
 import type { CommandHandler, Logger, Vault } from '../../domain/ports.js'
 import { E, type Either, type TaskEither } from '../../domain/prelude.js'
+import type { InboundText } from '../../domain/text-provider.js'
 import type { Queries } from '../../projections/queries.js'
 import { contacts } from '../../projections/read-models/contacts.js'
 import { sourceList } from '../../projections/read-models/lists/source-list.js'
@@ -12,7 +13,6 @@ import { currentContact } from '../commands/states/current-contact.js'
 import { loadState, type CurrentStates } from '../commands/states/current-states.js'
 import { unopenableSecret, type Problem } from '../http/problem.js'
 import { lastSentTo, type LastSent } from './last-sent.js'
-import type { InboundText } from './provider.js'
 
 export type AddressedPorts = {
   readonly commandHandler: Pick<CommandHandler, 'load'>

@@ -1,6 +1,7 @@
 import { phoneFromText, type Phone } from '../../domain/phone.js'
 import type { EventStore, Time } from '../../domain/ports.js'
 import { E, flow, pipe, TE, type TaskEither } from '../../domain/prelude.js'
+import type { InboundText, TextProvider } from '../../domain/text-provider.js'
 import { playbookVersions, type PlaybookVersions } from '../../projections/follow-up/playbook-versions.js'
 import type { LeasedFollower } from '../../projections/subscriptions/leased-follower.js'
 import { isShownBy, type Showing } from '../commands/states/shown-by.js'
@@ -8,8 +9,8 @@ import type { Endpoint } from '../http/endpoint.js'
 import { invalid, type Problem } from '../http/problem.js'
 import { answer, bind, chain, check } from '../http/steps.js'
 import { ofSender, writtenToLast, type Addressed, type OfSender } from './addressed.js'
+import { inboundPathOf } from './paths.js'
 import { contactsMeant, receiveForEach, type ReceivingPorts } from './received-text.js'
-import type { InboundText, TextProvider } from './provider.js'
 import { mayMeanToSender, saidToSender, type SaidToSender } from './sender-opt-out.js'
 import { withSignedForm } from './signed-form.js'
 
@@ -24,12 +25,14 @@ export type InboundPorts = Omit<ReceivingPorts, 'sharedSender'> & {
 
 /** What somebody wrote to a sender of ours. It is stored before the answer, and once however often it comes. */
 export const inboundEndpoint = (ports: InboundPorts, provider: TextProvider): Endpoint<undefined> => {
-  const receiving = { ...ports, sharedSender: provider.sharedSender, playbookAt: playbookVersions(ports.store) }
+  const { sharedSender, timeLimit, answersKeywords } = provider
+  const playbookAt = playbookVersions(ports.store)
+  const receiving = { ...ports, sharedSender, answersKeywords, playbookAt, longestWait: timeLimit - recordingTime }
   return {
     method: 'POST',
     path: '/inbound',
     handle: flow(
-      withSignedForm(provider, () => '/messaging/twilio/inbound'),
+      withSignedForm(provider, () => inboundPathOf(provider)),
       bind('inbound', ({ form }) => pipe(TE.fromEither(provider.textFrom(form)), TE.mapLeft(invalid))),
       bind('received', ({ inbound }) => receiveText(receiving, inbound)),
       answer(204, () => undefined),
@@ -37,7 +40,13 @@ export const inboundEndpoint = (ports: InboundPorts, provider: TextProvider): En
   }
 }
 
-type Receiving = InboundPorts & ReceivingPorts & { readonly playbookAt: PlaybookVersions }
+type Receiving = InboundPorts &
+  ReceivingPorts &
+  Pick<TextProvider, 'answersKeywords'> & {
+    readonly playbookAt: PlaybookVersions
+    /** In milliseconds. */
+    readonly longestWait: number
+  }
 
 /**
  * An opt-out counts in every account of the sender to which it came, and so does who opts in again; any other text is for the account
@@ -103,16 +112,19 @@ const recordForContacts =
     const others = said === undefined ? [] : contacts.filter((one) => one !== answering)
     // It answers first, so that a request which is repeated finds the same one.
     const recipients = answering === undefined ? [] : [answering, ...others]
-    // Twilio answers its keywords unless one has told it not to.
-    const receivedText = { text, said, saidAt, providerId, mark, isAnsweredByDefault: true, actor }
+    const isAnsweredByDefault = ports.answersKeywords
+    const receivedText = { text, said, saidAt, providerId, mark, isAnsweredByDefault, actor }
     return receiveForEach(ports, ports.playbookAt, receivedText, recipients, answering)
   }
 
 /** As the log names it. */
 const actor = 'provider'
 
-/** In milliseconds: Twilio waits for fifteen seconds, and a takeover of read models takes ten at most. */
-const longestWait = 11_000
+/**
+ * In milliseconds: so much of the provider's time limit is left for the record. The rest is to hold a takeover of read models, which takes
+ * ten seconds at most.
+ */
+const recordingTime = 4_000
 
 const newestNotShown: Problem = { kind: 'unavailable', reason: 'the newest messages are not shown yet' }
 
@@ -122,7 +134,7 @@ const newestNotShown: Problem = { kind: 'unavailable', reason: 'the newest messa
  * somebody mends it.
  */
 const areNewestShown =
-  ({ store, time, showing }: InboundPorts, { text, mark }: InboundText): TaskEither<Problem, boolean> =>
+  ({ store, time, showing, longestWait }: Receiving, { text, mark }: InboundText): TaskEither<Problem, boolean> =>
   async () => {
     if (mayMeanToSender(text, mark) === 'opted_out') return E.right(true)
     const following = showing.filter(({ failure }) => failure() === undefined)

@@ -7,12 +7,13 @@ import type { Clock, CommandHandler, StoreFailure } from '../../domain/ports.js'
 import { E, flow, pipe, TE, type TaskEither } from '../../domain/prelude.js'
 import { sender, type SenderCommand } from '../../domain/sender.js'
 import { maximalMessageTries, nextMessageTryAt } from '../../domain/retry-schedule.js'
+import type { TextProvider } from '../../domain/text-provider.js'
 import type { ClientCommands } from '../commands/client-commands.js'
 import { loadState } from '../commands/states/current-states.js'
 import type { Endpoint } from '../http/endpoint.js'
 import { invalid, type Problem } from '../http/problem.js'
 import { answer, bind, chain, execute } from '../http/steps.js'
-import type { TextProvider } from './provider.js'
+import { reportPathOf } from './paths.js'
 import { withSignedForm } from './signed-form.js'
 
 export type ReportPorts = {
@@ -28,7 +29,7 @@ export const reportEndpoint = (ports: ReportPorts, provider: TextProvider): Endp
   method: 'POST',
   path: '/status/:message_id',
   handle: flow(
-    withSignedForm(provider, ({ params }) => `/messaging/twilio/status/${params['message_id'] ?? ''}`),
+    withSignedForm(provider, ({ params }) => reportPathOf(provider, params['message_id'] ?? '')),
     bind('report', ({ form }) => pipe(TE.fromEither(provider.reportFrom(form)), TE.mapLeft(invalid))),
     bind('sent', ({ request }) => sentMessage(ports, request.params['message_id'])),
     bind('recorded', ({ sent, report }) => recorded(ports, sent, report)),

@@ -2,7 +2,7 @@ import type { Request, HasRequest } from '../http/endpoint.js'
 import type { Problem } from '../http/problem.js'
 import { bind } from '../http/steps.js'
 import { TE, type TaskEither } from '../../domain/prelude.js'
-import type { TextProvider } from './provider.js'
+import type { TextProvider } from '../../domain/text-provider.js'
 
 const forbidden: Problem = { kind: 'forbidden', message: 'the signature is not that of the provider' }
 
@@ -13,7 +13,7 @@ export const withSignedForm = <Context extends HasRequest>(
 ) =>
   bind('form', ({ request }: Context): TaskEither<Problem, URLSearchParams> => {
     const form = formIn(request)
-    const isGenuine = isSigned(pathOf(request), form, request.header('x-twilio-signature') ?? '')
+    const isGenuine = isSigned(pathOf(request), form, request.header)
     return isGenuine ? TE.right(form) : TE.left(forbidden)
   })
 

@@ -3,10 +3,10 @@ import test from 'ava'
 import { readFileSync } from 'node:fs'
 import { creation } from '../../adapters/sqlite/documents/sql.js'
 import { schema } from '../../adapters/sqlite/schema.js'
+import { twilioTextProvider } from '../../adapters/twilio/text-provider.js'
 import { columnsOf, tableNames } from '../../app/analysis/tables/tidy-tables.js'
 import type { ManagePorts } from '../../app/manage/ports.js'
 import { manageSurface } from '../../app/manage/surface.js'
-import type { TextProvider } from '../../app/messaging/provider.js'
 import { messagesSurface, type MessagesPorts } from '../../app/messaging/surface.js'
 import { restSurface, type RestPorts } from '../../app/rest/surface.js'
 import { activityLabels, labelsOf } from '../../domain/activity.js'
@@ -115,7 +115,9 @@ test('what fires each label stands in the table of the labels, calls in one row'
 /** Of a surface that is looked at and never asked. */
 const noPorts = new Proxy({}, { get: () => ({}) }) as unknown as RestPorts & ManagePorts
 
-const noMessagesPorts = noPorts as unknown as MessagesPorts & TextProvider
+const noMessagesPorts = noPorts as unknown as MessagesPorts
+
+const provider = twilioTextProvider({ baseUrl: '', accountSid: '', authToken: '', sender: '' }, '')
 
 /** A path with `{}` for each of its parameters. */
 const shapeOf = (path: string): string => path.replaceAll(/:\w+|\{[^}]*\}/g, '{}').replace(/\?.*$/, '')
@@ -132,7 +134,7 @@ test('every call of the REST and management APIs is described, and every one tha
 
 test('every address to which the provider of texts posts is told to the operators', (t) => {
   const told = matches(quotedIn(documentNamed('app/README.md')).join('\n'), /^POST <PUBLIC_URL>(\/messaging\/\S+)$/gm)
-  const { prefix, endpoints } = messagesSurface(noMessagesPorts, noMessagesPorts)
+  const { prefix, endpoints } = messagesSurface(noMessagesPorts, provider)
   const real = endpoints.map(({ path }) => `${prefix}${shapeOf(path)}`)
   t.deepEqual(distinct(told.map(shapeOf)), distinct(real))
 })

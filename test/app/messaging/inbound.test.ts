@@ -1,7 +1,7 @@
 import test from 'ava'
 import type { ClientCommands } from '../../../app/commands/client-commands.js'
 import { inboundEndpoint, type InboundPorts } from '../../../app/messaging/inbound.js'
-import type { TextProvider } from '../../../app/messaging/provider.js'
+import type { TextProvider } from '../../../domain/text-provider.js'
 import { positionOf, type Position } from '../../../domain/event.js'
 import { contact } from '../../../domain/contact.js'
 import { contactIdOf, senderOptOutIdOf } from '../../../domain/derived-id.js'
@@ -55,7 +55,7 @@ const openInboundStage = async (
     unplaced: (what) => void unplaced.push(what),
   }
   const provider: TextProvider = {
-    sharedSender: to,
+    ...{ name: 'provider', timeLimit: 15_000, answersKeywords: true, sharedSender: to },
     isSigned: () => true,
     reportFrom: () => E.left([]),
     textFrom: (form) =>

@@ -5,7 +5,7 @@ import { randomIds } from '../../../adapters/node/ids.js'
 import { clientCommands } from '../../../app/commands/client-commands.js'
 import { reactionChains } from '../../../app/commands/reactions/reaction-chains.js'
 import { inboundEndpoint, type InboundPorts } from '../../../app/messaging/inbound.js'
-import type { TextProvider } from '../../../app/messaging/provider.js'
+import type { TextProvider } from '../../../domain/text-provider.js'
 import { contact } from '../../../domain/contact.js'
 import { contactIdOf, senderOptOutIdOf } from '../../../domain/derived-id.js'
 import { instantOf, millisecondsOf } from '../../../domain/instant.js'
@@ -67,7 +67,7 @@ const openLog = async (names: ReadonlyArray<string>) => {
       showing: [],
     } as unknown as InboundPorts
     const provider = {
-      sharedSender: number,
+      ...{ name: 'provider', timeLimit: 15_000, answersKeywords: true, sharedSender: number },
       isSigned: () => true,
       textFrom: (form: URLSearchParams) => {
         const text = form.get('text') ?? ''

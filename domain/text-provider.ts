@@ -1,7 +1,7 @@
-import type { Mismatch } from '../../domain/codec.js'
-import type { MessageReport } from '../../domain/message.js'
-import type { Either } from '../../domain/prelude.js'
-import type { ProviderMark } from '../../domain/reply-meaning.js'
+import type { Mismatch } from './codec.js'
+import type { MessageReport } from './message.js'
+import type { Either } from './prelude.js'
+import type { ProviderMark } from './reply-meaning.js'
 
 /** What somebody wrote to a sender of ours. */
 export type InboundText = {
@@ -19,10 +19,16 @@ export type InboundText = {
 
 /** Reads what the provider of texts posts. Left: the fields that are wrong. */
 export type TextProvider = {
+  /** A part of the paths that it posts to. */
+  readonly name: string
   /** What it calls the sender that the accounts share. */
   readonly sharedSender: string
-  /** Whether the provider signed the form, which was posted to this path below the public URL. */
-  readonly isSigned: (path: string, form: URLSearchParams, signature: string) => boolean
+  /** In milliseconds: after this it waits no longer for the answer to what it posts. */
+  readonly timeLimit: number
+  /** Whether it answers its keywords, as STOP, unless one has told it not to. */
+  readonly answersKeywords: boolean
+  /** Whether the provider signed the form, which was posted to this path below the public URL with such headers. */
+  readonly isSigned: (path: string, form: URLSearchParams, header: (name: string) => string | undefined) => boolean
   readonly reportFrom: (form: URLSearchParams) => Either<ReadonlyArray<Mismatch>, MessageReport>
   readonly textFrom: (form: URLSearchParams) => Either<ReadonlyArray<Mismatch>, InboundText>
 }
