@@ -1,5 +1,6 @@
 import test from 'ava'
 import { Webhook } from 'standardwebhooks'
+import { activityLabels } from '../../domain/activity.js'
 import { having } from '../kit/network/http.js'
 import type { Receiver } from '../kit/network/receiver.js'
 import { openAccount } from '../kit/service/account.js'
@@ -44,6 +45,12 @@ test('the sample has the first event picked, and the fields of any payload (cont
   for (const part of ['activity', 'contact'] as const) {
     t.deepEqual(Object.keys(sample[part]), Object.keys(payload[part]), part)
   }
+})
+
+test('the sample has started where every event was picked one by one, as where none was (contract 6.5)', async (t) => {
+  const { account, receiver, webhook } = await subscribed(t, site, { events: activityLabels.toReversed() })
+  await account.manage('POST', `/webhooks/${webhook.id}/test`)
+  t.like(bodyOf(receiver), { activity: { type: 'event', label: 'started' } })
 })
 
 test('the flat format is tested in its own shape (contract 6.3)', async (t) => {

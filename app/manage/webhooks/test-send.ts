@@ -1,5 +1,6 @@
+import { activityLabels, type ActivityLabel } from '../../../domain/activity.js'
 import { E, flow, type TaskEither } from '../../../domain/prelude.js'
-import type { KnownWebhook } from '../../../domain/webhook.js'
+import type { KnownWebhook, WebhookSettings } from '../../../domain/webhook.js'
 import { samplePayloadOf } from '../../../projections/delivery/fan-out/payload.js'
 import { unsealable, type WebhookResponse } from '../../../projections/delivery/webhook-sender.js'
 import { signedRequest } from '../../../projections/delivery/attempts/signed-request.js'
@@ -30,11 +31,16 @@ export const testSendEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Op
   },
 ]
 
+/** All are wanted where none is picked, and where each of them is. */
+const sampleLabelOf = ({ events }: WebhookSettings): ActivityLabel => {
+  const [first = 'started'] = events
+  return activityLabels.every((label) => events.includes(label)) ? 'started' : first
+}
+
 const sendSample =
   (ports: ManagePorts, webhook: KnownWebhook): TaskEither<never, WebhookResponse> =>
   async () => {
-    const { events, format } = webhook.settings
-    const body = samplePayloadOf(format, events[0] ?? 'started')
+    const body = samplePayloadOf(webhook.settings.format, sampleLabelOf(webhook.settings))
     const sample = signedRequest(ports, webhook, `test_${ports.ids.ulid()}`, body)
     return E.right(
       E.isLeft(sample) ? unsealable : await ports.webhookSender.send(sample.right, new AbortController().signal),
