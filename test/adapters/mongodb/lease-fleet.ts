@@ -96,8 +96,8 @@ export const fleetOn = async (connection: MongoConnection): Promise<LeaseFleet> 
   }
 }
 
-/** In how many milliseconds `condition` held, in steps of a tenth of a second. */
-export const waitFor = async (
+/** Advances by tenths of a second until `condition` holds; gives in how many milliseconds it did, infinitely many where it never does. */
+export const advanceUntil = async (
   { advance, time }: LeaseFleet,
   condition: () => boolean,
   most = 30_000,

@@ -12,12 +12,12 @@ import { holdsAsync } from '../../kit/domain/property.js'
 import { rightOf } from '../../kit/right-of.js'
 import { tcpProxy } from '../../kit/network/tcp-proxy.js'
 import {
+  advanceUntil,
   counts,
   fleetOn,
   isAllLeased,
   leaseLogger,
   numbered,
-  waitFor,
   type LeaseFleet,
   type Instance,
 } from './lease-fleet.js'
@@ -142,7 +142,7 @@ if (mongoUrl === undefined) {
       t.deepEqual(counts(survivor, killed), [6, 6])
       killed.kill()
       const left = survivor
-      waits.push(await waitFor(fleet, () => counts(left)[0] === 12))
+      waits.push(await advanceUntil(fleet, () => counts(left)[0] === 12))
       await fleet.advance((round * 130) % 1_000)
       ;[survivor, killed] = [fleet.start(names), survivor]
     }
@@ -158,7 +158,7 @@ if (mongoUrl === undefined) {
     await fleet.advance(3_000)
     for (const instance of killed) instance.kill()
     const next = fleet.start(names)
-    t.true((await waitFor(fleet, () => counts(next)[0] === 6)) < 10_000)
+    t.true((await advanceUntil(fleet, () => counts(next)[0] === 6)) < 10_000)
   })
 
   behaviour(

@@ -9,6 +9,7 @@ import type { ContactId } from '../../../domain/ids.js'
 import type { StoreFailure } from '../../../domain/ports.js'
 import { E, TE, type Either } from '../../../domain/prelude.js'
 import { senderOptOut } from '../../../domain/sender-opt-out.js'
+import { openAccountState } from '../../kit/domain/account-state.js'
 import { accountId, phone } from '../../kit/domain/samples.js'
 import { rightOf } from '../../kit/right-of.js'
 import { plainVault } from '../../kit/simulation/plain-vault.js'
@@ -137,7 +138,7 @@ test('a text that was recorded for one name of its sender alone is ignored when 
 
 test('an account that can not be read keeps no opt-out from another, and is named in the log', async (t) => {
   const unreadable = E.left({ kind: 'corrupt', reason: 'AccountOpened can not be decoded' } as const)
-  const open = { kind: 'open', accountId: accountId(2), sealedSecret: 'secret', hasErasures: false, sender: null }
+  const open = openAccountState({ accountId: accountId(2), sealedSecret: 'secret' })
   const { told, stateOf, write } = await openInboundStage({ [accountId(1)]: unreadable, [accountId(2)]: E.right(open) })
   t.like(await write('one', 'STOP'), { right: { status: 204 } })
   const secret = rightOf(plainVault.accountSecret('secret'))

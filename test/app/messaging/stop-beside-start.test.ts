@@ -13,6 +13,7 @@ import { defaultSettings, playbook } from '../../../domain/playbook.js'
 import type { Clock } from '../../../domain/ports.js'
 import { E, TE } from '../../../domain/prelude.js'
 import { senderOptOut } from '../../../domain/sender-opt-out.js'
+import { openAccountState } from '../../kit/domain/account-state.js'
 import { accountId, at, details, engagementId, leadId, phone, playbookId, sourceId } from '../../kit/domain/samples.js'
 import { holdsAsync } from '../../kit/domain/property.js'
 import { eventsIn, memoryEventStore, memoryLog } from '../../kit/memory/event-store.js'
@@ -50,14 +51,13 @@ const openLog = async (names: ReadonlyArray<string>) => {
         return { events: E.isRight(followed) ? followed.right : [], isPending: E.isLeft(followed) }
       },
     }
-    const owner = { accountId: accountId(), sealedSecret: 'secret', hasErasures: false, sender: null }
     const nothing = () => Promise.resolve(E.right([]))
     const ports = {
       ...{ store, commandHandler, clock, vault: plainVault, logger: recordingLogger(), unplaced: () => undefined },
       clientCommands: clientCommands({
         ...{ store, commandHandler, reactor, ids, unitOfWork: undefined, awaitReadModels: () => Promise.resolve() },
       }),
-      currentStates: { get: () => Promise.resolve(E.right({ kind: 'open', ...owner })) },
+      currentStates: { get: () => Promise.resolve(E.right(openAccountState({ sealedSecret: 'secret' }))) },
       queries: {
         byKeys: () => Promise.resolve(E.right([{ id: person }])),
         values: () => Promise.resolve(E.right([accountId()])),

@@ -21,6 +21,7 @@ import { lastSentTo } from '../../../app/messaging/last-sent.js'
 import { messages } from '../../../projections/read-models/messages.js'
 import { follow, type RunningFollower } from '../../../projections/subscriptions/follower.js'
 import { failingWork } from '../../../projections/subscriptions/failing-work.js'
+import { openAccountState } from '../domain/account-state.js'
 import { accountId } from '../domain/samples.js'
 import type { LifeParts } from '../simulation/lives.js'
 import { virtualFollowers, type Execute } from '../simulation/virtual-followers.js'
@@ -64,7 +65,7 @@ export const followUpProcess = (ports: ProcessPorts): FollowUpProcess => {
     ...{ commandHandler, time, backoff, projected, failingWork: failingWork(time) },
     playbookAt: playbookVersions(store),
     siteUrl: Promise.resolve('https://leads.example.com'),
-    currentAccount: (id) => Promise.resolve(E.right(openAccount(id))),
+    currentAccount: (id) => Promise.resolve(E.right(simulatedAccount(id))),
     senderOptOuts: { includes: () => Promise.resolve(E.right(false)) },
     currentSender: (id) => loadState(commandHandler, sender, id),
   })
@@ -114,15 +115,5 @@ export const followUpProcess = (ports: ProcessPorts): FollowUpProcess => {
   }
 }
 
-const openAccount = (id: AccountId): AccountState => {
-  const { title } = accountNumber(id === accountId(1) ? 1 : 2)
-  return {
-    kind: 'open',
-    accountId: id,
-    title,
-    enabled: true,
-    helpText: null,
-    sender: null,
-    segmentsPerMonth: null,
-  } as unknown as AccountState
-}
+const simulatedAccount = (id: AccountId): AccountState =>
+  openAccountState({ accountId: id, title: accountNumber(id === accountId(1) ? 1 : 2).title })

@@ -33,6 +33,7 @@ import { usageIn } from '../../../projections/read-models/messages.js'
 import { build } from '../../../projections/subscriptions/rebuild.js'
 import { runProjection } from '../../../projections/subscriptions/runner.js'
 import { failingWork } from '../../../projections/subscriptions/failing-work.js'
+import { openAccountState } from '../../kit/domain/account-state.js'
 import {
   accountId,
   at,
@@ -164,12 +165,7 @@ export const openFollowUpStage = (
     } satisfies Messenger,
     currentAccount: (id: AccountId) =>
       Promise.resolve(
-        unreadable(`account-${id}`)
-          ? undecodable
-          : E.right({
-              ...{ kind: 'open', accountId: id, title: 'Example Agency', enabled: true },
-              ...{ sender: null, segmentsPerMonth: null, ...owner(id) },
-            } as unknown as AccountState),
+        unreadable(`account-${id}`) ? undecodable : E.right(openAccountState({ accountId: id, ...owner(id) })),
       ),
     senderOptOuts: { includes: () => Promise.resolve(E.right(isOptedOutOfSender)) },
     currentSender: async (id: AccountId) => {

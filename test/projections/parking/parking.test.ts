@@ -203,8 +203,7 @@ test('a parked event is tried again by its process manager alone, and recorded a
   const retry = async (kind: string): Promise<void> => {
     rightOf(await stored.execute(parkedEvent, id, { type: 'RequestRetry' }, cause))
     const state = async (): Promise<string> => rightOf(await stored.load(parkedEvent, id)).state.kind
-    while ((await state()) === 'retrying') await nextTurn()
-    t.is(await state(), kind)
+    t.is(await until('the retry is over', 30_000, state, (now) => now !== 'retrying'), kind)
   }
   await retry('parked')
   t.deepEqual(retries, [false, true])
@@ -309,6 +308,5 @@ test('what was erased since it was parked needs no retry any more', async (t) =>
   const { events } = rightOf(await stored.execute(parkedEvent, id, { type: 'RequestRetry' }, cause))
   await following.caughtUpTo(events[0]?.position ?? beginning, neverAborted)
   const state = async (): Promise<string> => rightOf(await stored.load(parkedEvent, id)).state.kind
-  while ((await state()) === 'retrying') await nextTurn()
-  t.is(await state(), 'handled')
+  t.is(await until('the retry is over', 30_000, state, (now) => now !== 'retrying'), 'handled')
 })

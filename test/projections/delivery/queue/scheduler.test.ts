@@ -19,6 +19,7 @@ import { documentState, memoryDocuments } from '../../../kit/memory/documents.js
 import { at, deliveryId, parkedEventId, positionAt, webhookId } from '../../../kit/domain/samples.js'
 import { recordingLogger } from '../../../kit/parts/recording-logger.js'
 import { nextTurn, settled, isOver, turnTime } from '../../../kit/time/turns.js'
+import { until } from '../../../kit/time/until.js'
 
 type Begun = {
   readonly id: DeliveryId
@@ -446,7 +447,7 @@ test('a read model that can not be read is read again', async (t) => {
   const parts = [webhookId(), ...(['first', 'retry', 'caught-up'] as const).map((kind) => queueOf(webhookId(), kind))]
   failReads(...parts)
   schedule(openQueue())
-  while (retrying() === undefined) await nextTurn()
+  await until('a read is tried again', 30_000, () => retrying() !== undefined)
   t.is(retrying(), 'the test says so')
   await settled()
   t.deepEqual(numbers(), [1, 3, 2, 4])
