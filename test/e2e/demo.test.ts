@@ -1,9 +1,7 @@
 import test from 'ava'
 import { readdirSync } from 'node:fs'
-import { runProgram } from '../kit/parts/program.js'
+import { runLeadloop } from '../kit/parts/leadloop.js'
 import { temporaryDirectory } from '../kit/temporary-directory.js'
-
-const program = new URL('../../app/cli/leadloop.js', import.meta.url)
 
 /** Each of these, in this order. */
 const steps: ReadonlyArray<RegExp> = [
@@ -51,7 +49,7 @@ const steps: ReadonlyArray<RegExp> = [
 
 test('a lead goes round the loop, told step by step, and nothing of it stays', async (t) => {
   const parent = temporaryDirectory(t)
-  const { code, stdout, stderr } = await runProgram(program, ['demo'], { TMPDIR: parent })
+  const { code, stdout, stderr } = await runLeadloop(['demo'], { TMPDIR: parent })
 
   t.is(stderr, '')
   t.is(code, 0)
@@ -66,7 +64,7 @@ test('a lead goes round the loop, told step by step, and nothing of it stays', a
 })
 
 test('a demo that fails says why in a sentence, and ends with 1', async (t) => {
-  const { code, stderr } = await runProgram(program, ['demo'], { TMPDIR: '/nowhere/at/all' })
+  const { code, stderr } = await runLeadloop(['demo'], { TMPDIR: '/nowhere/at/all' })
   t.is(code, 1)
   t.regex(stderr, /^\nThe demo stopped: .+\n$/)
 })

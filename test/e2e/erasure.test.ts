@@ -2,7 +2,7 @@ import test, { type ExecutionContext } from 'ava'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { having, type Answer } from '../kit/network/http.js'
-import { runProgram } from '../kit/parts/program.js'
+import { runLeadloop } from '../kit/parts/leadloop.js'
 import { openAccount } from '../kit/service/account.js'
 import { dataDirectory } from '../kit/service/data-directory.js'
 import { openService, serviceFor } from '../kit/service/in-process-service.js'
@@ -178,7 +178,7 @@ test('an erased person does not come back with a restart or a rebuild', async (t
   const { directory, site, zelda, account, submitted, erase } = await openStage(t)
   await erase()
   await site.stop()
-  const rebuilt = await runProgram(new URL('../../app/cli/leadloop.js', import.meta.url), ['rebuild'], {
+  const rebuilt = await runLeadloop(['rebuild'], {
     DATA_DIR: directory,
     PORT: '0',
   })
@@ -196,8 +196,7 @@ test('leadloop erase calls the service that runs, and is refused without the id 
   const { directory, site, account, submitted } = await openStage(t)
   const { port } = new URL(site.url)
   const settings = { DATA_DIR: directory, PORT: port, OPERATOR_KEY: operatorKey }
-  const leadloop = (...args: ReadonlyArray<string>) =>
-    runProgram(new URL('../../app/cli/leadloop.js', import.meta.url), ['erase', ...args], settings)
+  const leadloop = (...args: ReadonlyArray<string>) => runLeadloop(['erase', ...args], settings)
   const ids = [account.id, submitted.contact_id]
   t.is((await leadloop(...ids)).code, 2)
   t.is((await leadloop(...ids, '--by', 'Ada Lovelace')).code, 2)

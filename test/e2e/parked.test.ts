@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { bearer, having, send, sendJson, type Answer } from '../kit/network/http.js'
 import { labelOf, receiverFor, type Received } from '../kit/network/receiver.js'
-import { runProgram } from '../kit/parts/program.js'
+import { runLeadloop } from '../kit/parts/leadloop.js'
 import { manage, openAccount, type Account } from '../kit/service/account.js'
 import { dataDirectory } from '../kit/service/data-directory.js'
 import { openService, type Service } from '../kit/service/in-process-service.js'
@@ -12,8 +12,6 @@ import { lead, newPhone, type Fields } from '../kit/service/leads.js'
 import { operatorKey } from '../kit/service/settings.js'
 import { longestDelivery } from '../kit/service/subscription.js'
 import { until } from '../kit/time/until.js'
-
-const program = new URL('../../app/cli/leadloop.js', import.meta.url)
 
 /** The embedded database of a service, for what no service writes. */
 type Log = { readonly run: (sql: string, ...values: ReadonlyArray<unknown>) => unknown }
@@ -220,9 +218,9 @@ test('a webhook that can not be read is parked once, its deliveries wait, and co
   t.deepEqual<unknown, unknown>((await ready()).parked, [{ process_manager: 'delivery_worker', events: 1 }])
   const { port } = new URL(stage.site.url)
   const settings = { PORT: port, OPERATOR_KEY: operatorKey, EVENTSTORE_URL: undefined, MONGODB_URL: undefined }
-  const listed = await runProgram(program, ['parked', 'list'], settings)
+  const listed = await runLeadloop(['parked', 'list'], settings)
   t.deepEqual(listed, { code: 0, stdout: `${JSON.stringify(one)}\n`, stderr: '' })
-  const retried = await runProgram(program, ['parked', 'retry', String(one?.['id'])], settings)
+  const retried = await runLeadloop(['parked', 'retry', String(one?.['id'])], settings)
   t.is(retried.code, 0, retried.stderr)
   const [still] = await until('it fails again', longestDelivery, stage.parked, ([now]) => now?.['at'] !== one?.['at'])
   t.deepEqual({ ...still, at: one?.['at'] }, one)
@@ -238,13 +236,13 @@ test('where no service runs, one runs for what the command line asks, and a fold
   const stage = await openStage(t)
   await stage.stop()
   const settings = { DATA_DIR: stage.directory, OPERATOR_KEY: operatorKey, PORT: '1', EVENTSTORE_URL: undefined }
-  t.deepEqual(await runProgram(program, ['parked', 'list'], settings), { code: 0, stdout: '', stderr: '' })
-  const unknown = await runProgram(program, ['parked', 'retry', 'prk_1'], settings)
+  t.deepEqual(await runLeadloop(['parked', 'list'], settings), { code: 0, stdout: '', stderr: '' })
+  const unknown = await runLeadloop(['parked', 'retry', 'prk_1'], settings)
   t.is(unknown.code, 1)
   t.regex(unknown.stderr, /^leadloop can't retry\. The service answers 404: .+\n$/)
-  t.is((await runProgram(program, ['parked', 'retry'], settings)).code, 2)
+  t.is((await runLeadloop(['parked', 'retry'], settings)).code, 2)
   const nowhere = join(stage.directory, 'nowhere')
-  const refused = await runProgram(program, ['parked', 'list'], { ...settings, DATA_DIR: nowhere })
+  const refused = await runLeadloop(['parked', 'list'], { ...settings, DATA_DIR: nowhere })
   t.is(refused.code, 1)
   t.regex(refused.stderr, /^leadloop can't list what is parked\. DATA_DIR: there is no .+leadloop\.db\.\n$/)
   t.false(existsSync(nowhere))

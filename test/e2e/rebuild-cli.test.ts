@@ -2,11 +2,11 @@ import test, { type ExecutionContext } from 'ava'
 import type Database from 'better-sqlite3'
 import { cpSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { readModels } from '../../projections/read-models/registry.js'
 import { startDouble } from '../eventstoredb-double/double.js'
 import { bearer, having, send } from '../kit/network/http.js'
-import { launch, runProgram, type Ended } from '../kit/parts/program.js'
+import { launchLeadloop, runLeadloop } from '../kit/parts/leadloop.js'
+import type { Ended } from '../kit/parts/program.js'
 import { manage, openAccount, type Account } from '../kit/service/account.js'
 import { openDataDirectory } from '../kit/service/data-directory.js'
 import { openService, serviceFor } from '../kit/service/in-process-service.js'
@@ -15,13 +15,12 @@ import { operatorKey } from '../kit/service/settings.js'
 import { byHand } from '../kit/stores/sqlite.js'
 import { temporaryDirectory } from '../kit/temporary-directory.js'
 
-const program = new URL('../../app/cli/leadloop.js', import.meta.url)
 const names = readModels.map(({ name }) => name)
 
 const settings = { PORT: '0', EVENTSTORE_URL: undefined, MONGODB_URL: undefined }
 
 const rebuild = (DATA_DIR: string, ...args: ReadonlyArray<string>): Promise<Ended> =>
-  runProgram(program, ['rebuild', ...args], { ...settings, DATA_DIR })
+  runLeadloop(['rebuild', ...args], { ...settings, DATA_DIR })
 
 type Lived = { readonly folder: string; readonly account: Account; readonly contactId: string }
 
@@ -240,7 +239,7 @@ test('a service that runs builds its read models anew itself, and answers all th
   })
   const { url, stop } = await serviceFor(t, folder)
   const called = { ...settings, DATA_DIR: folder, PORT: new URL(url).port, OPERATOR_KEY: operatorKey }
-  const leadloop = (...args: ReadonlyArray<string>): Promise<Ended> => runProgram(program, ['rebuild', ...args], called)
+  const leadloop = (...args: ReadonlyArray<string>): Promise<Ended> => runLeadloop(['rebuild', ...args], called)
 
   const unknown = await leadloop('contact')
   t.is(unknown.code, 1)
@@ -277,8 +276,8 @@ test('a rebuild goes on once its event store answers again, tells that it waits,
   await (await openAccount(service)).submitted({ first_name: 'Ada' })
   await service.stop()
   await double.stop()
-  const environment = { ...process.env, ...settings, EVENTSTORE_URL: double.url, DATA_DIR: folder }
-  const begin = () => launch(process.execPath, [fileURLToPath(program), 'rebuild'], environment)
+  const environment = { ...settings, EVENTSTORE_URL: double.url, DATA_DIR: folder }
+  const begin = () => launchLeadloop(['rebuild'], environment)
   const waits =
     /^(The rebuild tries again and goes on from where it came to: the event store answered unavailable \(14\)\.)$/m
 

@@ -8,7 +8,6 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { get, type IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { fileURLToPath } from 'node:url'
 import { asOfCommand } from '../../app/cli/analysis/as-of-command.js'
 import { exportCommand } from '../../app/cli/analysis/export-command.js'
 import { replayCommand } from '../../app/cli/analysis/replay-command.js'
@@ -16,7 +15,8 @@ import { attributionCommand } from '../../app/cli/attribution/attribution-comman
 import { personalFields } from '../../domain/personal-data.js'
 import { bearer, having } from '../kit/network/http.js'
 import { openReceiver, type Receiver } from '../kit/network/receiver.js'
-import { launch, runProgram, type Ended } from '../kit/parts/program.js'
+import { launchLeadloop, runLeadloop } from '../kit/parts/leadloop.js'
+import type { Ended } from '../kit/parts/program.js'
 import { manage, openAccount, type Account, type SubmittedIds } from '../kit/service/account.js'
 import { openDataDirectory } from '../kit/service/data-directory.js'
 import { openService, serviceFor, type Service } from '../kit/service/in-process-service.js'
@@ -34,7 +34,6 @@ type Line = {
   readonly data: Readonly<Record<string, unknown>>
 }
 
-const program = new URL('../../app/cli/leadloop.js', import.meta.url)
 const directory = openDataDirectory()
 let service: Service
 let receiver: Receiver
@@ -45,7 +44,7 @@ let ids: SubmittedIds
 const mark = 'Zauberwort'
 
 const leadloop = (...args: ReadonlyArray<string>): Promise<Ended> =>
-  runProgram(program, args, {
+  runLeadloop(args, {
     DATA_DIR: directory.path,
     EVENTSTORE_URL: undefined,
     MONGODB_URL: undefined,
@@ -191,8 +190,8 @@ test('CSV and Parquet hold what the lines hold, as other programs read them', as
 test('a file that follows the log grows while it is read', async (t) => {
   const file = join(temporaryDirectory(t), 'events.jsonl')
   const { stdout } = await replay()
-  const settings = { ...process.env, DATA_DIR: directory.path, EVENTSTORE_URL: undefined }
-  const following = launch(process.execPath, [fileURLToPath(program), 'replay', '--follow', '--out', file], settings)
+  const settings = { DATA_DIR: directory.path, EVENTSTORE_URL: undefined }
+  const following = launchLeadloop(['replay', '--follow', '--out', file], settings)
   await until('all that was', 30_000, () => existsSync(file) && readFileSync(file, 'utf8').startsWith(stdout))
   following.signal('SIGTERM')
   t.deepEqual(await following.exited, { code: 0, signal: null })
@@ -210,7 +209,7 @@ test('where an event cannot be read the file holds what comes before it', async 
   database.close()
   const file = join(temporaryDirectory(t), 'events.jsonl')
   const settings = { DATA_DIR: other, EVENTSTORE_URL: undefined }
-  const ended = await runProgram(program, ['replay', '--out', file], settings)
+  const ended = await runLeadloop(['replay', '--out', file], settings)
   t.is(ended.code, 1)
   t.true(ended.stderr.includes(`--after ${position} goes on after it`), ended.stderr)
   t.is(linesIn(readFileSync(file, 'utf8')).at(-1)?.position, position - 1)
@@ -219,14 +218,14 @@ test('where an event cannot be read the file holds what comes before it', async 
 test('what a contact was at a moment is told with what came later, and what changed between two', async (t) => {
   const settings = { DATA_DIR: directory.path, EVENTSTORE_URL: undefined }
   const [created] = linesIn((await replay('--contact', ids.contact_id, '--type', 'ContactCreated')).stdout)
-  const told = await runProgram(program, ['as-of', ids.contact_id, String(created?.position)], settings)
+  const told = await runLeadloop(['as-of', ids.contact_id, String(created?.position)], settings)
   t.is(told.code, 0, told.stderr)
   const then = JSON.parse(told.stdout) as { readonly state: Line['data']; readonly since: ReadonlyArray<Line> }
   t.deepEqual(then.state['records'], [])
   t.true(then.since.some(({ type }) => type === 'ContactConverted'))
   t.false(told.stdout.includes(mark))
   const now = new Date().toISOString()
-  const changed = await runProgram(program, ['diff', ids.contact_id, String(created?.position), now], settings)
+  const changed = await runLeadloop(['diff', ids.contact_id, String(created?.position), now], settings)
   t.deepEqual(
     Object.keys((JSON.parse(changed.stdout) as { readonly changed: object }).changed).includes('records'),
     true,
@@ -313,7 +312,7 @@ test('a wrong use ends with 2, a folder without a log with 1, and both say why',
   t.is(wrong.stdout, '')
   t.true(wrong.stderr.includes('--after'), wrong.stderr)
   const nowhere = join(temporaryDirectory(t), 'nowhere')
-  const ended = await runProgram(program, ['replay'], { DATA_DIR: nowhere, EVENTSTORE_URL: undefined })
+  const ended = await runLeadloop(['replay'], { DATA_DIR: nowhere, EVENTSTORE_URL: undefined })
   t.is(ended.code, 1)
   t.is(ended.stderr, `leadloop can't replay. DATA_DIR: there is no ${join(nowhere, 'leadloop.db')}.\n`)
 })
@@ -329,7 +328,7 @@ test('a file that can not be written ends a replay with 1 and a sentence, whatev
 
 test('an option of the event store that would lose events is refused by a replay with the sentence of a start', async (t) => {
   const settings = { EVENTSTORE_URL: 'esdb://ada:pass-word@127.0.0.1:9?tls=false&nodePreference=follower' }
-  const ended = await runProgram(program, ['replay'], settings)
+  const ended = await runLeadloop(['replay'], settings)
   t.is(ended.code, 1)
   t.is(
     ended.stderr,

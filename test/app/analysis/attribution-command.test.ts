@@ -14,7 +14,8 @@ import { E } from '../../../domain/prelude.js'
 import { eventfulHistory } from '../../kit/domain/histories.js'
 import { writeHistory } from '../../kit/domain/lively-history.js'
 import { memoryEventStore, memoryLog } from '../../kit/memory/event-store.js'
-import { runProgram, type Ended } from '../../kit/parts/program.js'
+import { runLeadloop } from '../../kit/parts/leadloop.js'
+import type { Ended } from '../../kit/parts/program.js'
 import { openEventStoreDb } from '../../kit/stores/eventstoredb.js'
 import { openIn } from '../../kit/stores/sqlite.js'
 import { openTemporaryDirectory, temporaryDirectory } from '../../kit/temporary-directory.js'
@@ -24,7 +25,7 @@ const request = { model: 'last-touch', by: 'source', halfLife: 7, window: 90 } a
 const directory = openTemporaryDirectory()
 
 const attribution = (dataDir: string, ...args: ReadonlyArray<string>): Promise<Ended> =>
-  runProgram(new URL('../../../app/cli/leadloop.js', import.meta.url), ['attribution', ...args], {
+  runLeadloop(['attribution', ...args], {
     DATA_DIR: dataDir,
     EVENTSTORE_URL: undefined,
     MONGODB_URL: undefined,

@@ -23,7 +23,8 @@ import { E } from '../../../domain/prelude.js'
 import { eventfulHistory, type History } from '../../kit/domain/histories.js'
 import { writeHistory } from '../../kit/domain/lively-history.js'
 import { memoryEventStore, memoryLog } from '../../kit/memory/event-store.js'
-import { runProgram, type Ended } from '../../kit/parts/program.js'
+import { runLeadloop } from '../../kit/parts/leadloop.js'
+import type { Ended } from '../../kit/parts/program.js'
 import { rightOf } from '../../kit/right-of.js'
 import { openEventStoreDb } from '../../kit/stores/eventstoredb.js'
 import { openIn } from '../../kit/stores/sqlite.js'
@@ -98,7 +99,7 @@ const sorted = <Value>(pairs: Iterable<readonly [string, Value]>): ReadonlyArray
   [...pairs].toSorted(([one], [other]) => (one < other ? -1 : 1))
 
 const leadloop = (args: ReadonlyArray<string>, settings: Readonly<Record<string, string>> = {}): Promise<Ended> =>
-  runProgram(new URL('../../../app/cli/leadloop.js', import.meta.url), ['report', ...args], {
+  runLeadloop(['report', ...args], {
     DATA_DIR: directory.path,
     EVENTSTORE_URL: undefined,
     MONGODB_URL: undefined,

@@ -1,0 +1,12 @@
+import { fileURLToPath } from 'node:url'
+import { launch, runProgram, type Ended, type Environment, type Launched } from './program.js'
+
+const script = new URL('../../../app/cli/leadloop.js', import.meta.url)
+
+/** Runs a command of `leadloop` to its end: what differs of this environment is given. */
+export const runLeadloop = (args: ReadonlyArray<string>, environment: Environment): Promise<Ended> =>
+  runProgram(script, args, environment)
+
+/** Begins a command of `leadloop`, which goes on until it is told to end. */
+export const launchLeadloop = (args: ReadonlyArray<string>, environment: Environment): Launched =>
+  launch(process.execPath, [fileURLToPath(script), ...args], { ...process.env, ...environment })
