@@ -1,29 +1,15 @@
 import test from 'ava'
 import { having } from '../kit/network/http.js'
 import { openAccount, type Account } from '../kit/service/account.js'
+import { isTexted, messagesOf } from '../kit/service/conversation.js'
 import { newPhone } from '../kit/service/leads.js'
 import { serviceForFile } from '../kit/service/in-process-service.js'
 import { until } from '../kit/time/until.js'
 
 const site = serviceForFile()
 
-type Message = {
-  readonly id: string
-  readonly next_engagement_id: string
-  readonly direction: string
-  readonly state: string
-  readonly text: string | null
-  readonly purpose: string | null
-}
-
-const messagesOf = async (account: Account, contactId: string): Promise<ReadonlyArray<Message>> =>
-  having(
-    await account.manage('GET', `/contacts/${contactId}/messages`),
-    'messages',
-  ) as unknown as ReadonlyArray<Message>
-
 const answersOf = async (account: Account, contactId: string) =>
-  (await messagesOf(account, contactId)).flatMap(({ purpose, state, text }) =>
+  (await messagesOf({ account, contact_id: contactId })).flatMap(({ purpose, state, text }) =>
     purpose === null ? [] : [`${purpose}, ${state}: ${text}`],
   )
 
@@ -34,9 +20,7 @@ const following = async (title: string) => {
   await account.manage('PATCH', `/playbooks/${account.playbookId}`, { steps, quiet_hours: null })
   const phone = newPhone()
   const { contact_id, next_engagement_id } = await account.submitted({ phone })
-  await until('the first message', 60_000, async () =>
-    (await messagesOf(account, contact_id)).some(({ state }) => state === 'sent'),
-  )
+  await isTexted({ account, contact_id })
   const write = (text: string) => account.manage('POST', `/contacts/${contact_id}/messages`, { text })
   const byHand = (text: string) => account.manage('POST', `/engagements/${next_engagement_id}/messages`, { text })
   const answered = (count: number) =>
@@ -73,7 +57,7 @@ test('what the contact writes is answered as the first time where the request is
   t.like(first.body, { message: { meaning: 'opted_in' } })
   const { next_engagement_id } = await account.submitted({ phone })
   await until('the later message', 60_000, async () =>
-    (await messagesOf(account, contact_id)).some((one) => one.next_engagement_id === next_engagement_id),
+    (await messagesOf({ account, contact_id })).some((one) => one.next_engagement_id === next_engagement_id),
   )
   const again = await yes()
   t.is(again.status, 200)

@@ -2,7 +2,8 @@ import test from 'ava'
 import { activityLabels } from '../../domain/activity.js'
 import { send } from '../kit/network/http.js'
 import { payloadOf, receiverFor } from '../kit/network/receiver.js'
-import { messagesOf, openTextingStage, soon, type Person } from '../kit/service/texting-stage.js'
+import { isTexted } from '../kit/service/conversation.js'
+import { openTextingStage, type Person } from '../kit/service/texting-stage.js'
 import { until } from '../kit/time/until.js'
 import { number } from '../twilio-double/double.js'
 
@@ -35,7 +36,7 @@ test('each label of the contract has something that fires it, and reaches the we
   const texted = async (): Promise<Person> => {
     const person = await submit(account)
     // A text of somebody to whom no message is shown yet is nobody's.
-    await soon(async () => (await messagesOf(person)).some(({ state }) => state === 'sent'))
+    await isTexted(person)
     return person
   }
   await submit(silent)

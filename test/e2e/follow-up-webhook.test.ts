@@ -2,7 +2,8 @@ import test from 'ava'
 import { having } from '../kit/network/http.js'
 import { payloadOf, receiverFor, type Receiver } from '../kit/network/receiver.js'
 import type { Account } from '../kit/service/account.js'
-import { messagesOf, openTextingStage, soon, type Person } from '../kit/service/texting-stage.js'
+import { isTexted } from '../kit/service/conversation.js'
+import { openTextingStage, type Person } from '../kit/service/texting-stage.js'
 import { californianClock } from '../kit/time/californian-clock.js'
 import { until } from '../kit/time/until.js'
 import { number } from '../twilio-double/double.js'
@@ -51,7 +52,7 @@ test('whatever becomes of a lead, the webhook of its account is told, and that o
   const [one, other] = [await opened('Lively Agency', lively), await opened('Sharing Agency', lively)]
   const texted = async (account: Account, phone?: string): Promise<Person> => {
     const person = await submit(account, phone)
-    await soon(async () => (await messagesOf(person)).some(({ state }) => state === 'sent'))
+    await isTexted(person)
     return person
   }
   const expected = new Map<Account, Record<string, ReadonlyArray<string>>>()

@@ -1,12 +1,12 @@
 import test from 'ava'
 import { having, sendJson, type Answer } from '../kit/network/http.js'
 import { idsOf, manage, openAccount, type Account } from '../kit/service/account.js'
+import { isTexted, labelsOf, messagesOf, soon, type ShownMessage } from '../kit/service/conversation.js'
 import { instantOf, later } from '../../domain/instant.js'
 import { nobody } from '../kit/domain/samples.js'
 import { lead as wholeLead, newPhone } from '../kit/service/leads.js'
 import { serviceForFile } from '../kit/service/in-process-service.js'
 import { loggedOf } from '../kit/service/logged-events.js'
-import { until } from '../kit/time/until.js'
 
 // An hour of the service's clock is a third of a second.
 const site = serviceForFile({ clockRate: 10_000 })
@@ -22,35 +22,17 @@ const settings = {
   give_up_after_minutes: 120,
 }
 
-type Message = {
-  readonly direction: string
-  readonly state: string
-  readonly text: string | null
-  readonly step: number | null
-  readonly purpose: string | null
-  readonly at: string
-  readonly next_engagement_id: string
-}
-
-const messagesOf = async (account: Account, contactId: string): Promise<ReadonlyArray<Message>> =>
-  having(
-    await account.manage('GET', `/contacts/${contactId}/messages`),
-    'messages',
-  ) as unknown as ReadonlyArray<Message>
-
-const textsOf = (messages: ReadonlyArray<Message>) => messages.map(({ direction, text }) => `${direction}: ${text}`)
+const textsOf = (messages: ReadonlyArray<ShownMessage>) =>
+  messages.map(({ direction, text }) => `${direction}: ${text}`)
 
 /** But what answers the contact. */
-const sentAfter = (messages: ReadonlyArray<Message>, instant: string | undefined) =>
+const sentAfter = (messages: ReadonlyArray<ShownMessage>, instant: string | undefined) =>
   messages.filter(({ direction, purpose, at }) => direction === 'outbound' && purpose === null && at > (instant ?? ''))
 
 type Entry = { readonly kind: string; readonly label: string; readonly at: string }
 
 const timelineOf = async (account: Account, contactId: string): Promise<ReadonlyArray<Entry>> =>
   having(await account.manage('GET', `/contacts/${contactId}/timeline`), 'timeline') as unknown as ReadonlyArray<Entry>
-
-const labelsOf = async (account: Account, contactId: string): Promise<ReadonlyArray<string>> =>
-  (await timelineOf(account, contactId)).flatMap(({ kind, label }) => (kind === 'activity' ? [label] : []))
 
 /** The types of a conversation's events, in the order of the log. */
 const eventsOf = async (engagementId: string): Promise<ReadonlyArray<string>> =>
@@ -77,8 +59,6 @@ const following = async (changed: object = {}): Promise<Account> => {
 const isErased = ({ body }: Answer): boolean => body.erased === true
 
 /** What has to come over the log, and by the clock of the service within seconds of ours. */
-const soon = (look: () => Promise<boolean>) => until('what the playbook does', 30_000, look)
-
 const write = (account: Account, contactId: string, text: string) =>
   account.manage('POST', `/contacts/${contactId}/messages`, { text })
 
@@ -87,9 +67,9 @@ const lead = (phone = newPhone()) => ({ first_name: 'Ada', phone })
 test('a lead that never answers gets each message in its turn, and is given up', async (t) => {
   const account = await following()
   const { contact_id } = await account.submitted(lead())
-  await soon(async () => (await labelsOf(account, contact_id)).includes('dormant'))
-  t.deepEqual(textsOf(await messagesOf(account, contact_id)), [hello, again])
-  t.deepEqual(await labelsOf(account, contact_id), ['started', 'dormant'])
+  await soon(async () => (await labelsOf({ account, contact_id })).includes('dormant'))
+  t.deepEqual(textsOf(await messagesOf({ account, contact_id })), [hello, again])
+  t.deepEqual(await labelsOf({ account, contact_id }), ['started', 'dormant'])
 })
 
 test('a running engagement keeps the playbook that it started with, and later leads get the new one', async (t) => {
@@ -98,33 +78,34 @@ test('a running engagement keeps the playbook that it started with, and later le
   const steps = [{ message: 'Hello {{first_name}}, {{account}} here. Reply STOP to opt out.', delay_minutes: 0 }]
   await account.manage('PATCH', `/playbooks/${account.playbookId}`, { steps })
   const { contact_id: later } = await account.submitted(lead())
-  const isGivenUp = async (contactId: string) => (await labelsOf(account, contactId)).includes('dormant')
+  const isGivenUp = async (contactId: string) =>
+    (await labelsOf({ account, contact_id: contactId })).includes('dormant')
   await soon(async () => (await isGivenUp(earlier)) && (await isGivenUp(later)))
-  t.deepEqual(textsOf(await messagesOf(account, earlier)), [hello, again])
+  t.deepEqual(textsOf(await messagesOf({ account, contact_id: earlier })), [hello, again])
   const changed = 'outbound: Hello Ada, Example Agency here. Reply STOP to opt out.'
-  t.deepEqual(textsOf(await messagesOf(account, later)), [changed])
+  t.deepEqual(textsOf(await messagesOf({ account, contact_id: later })), [changed])
 })
 
 test('a reply fires interested and holds the steps back, and a rule tells its outcome', async (t) => {
   const account = await following({ give_up_after_minutes: 100_000 })
   const { contact_id, next_engagement_id } = await account.submitted(lead())
-  await soon(async () => (await messagesOf(account, contact_id)).length >= 1)
+  await soon(async () => (await messagesOf({ account, contact_id })).length >= 1)
   t.is((await write(account, contact_id, 'Who is this?')).status, 201)
-  t.deepEqual(await labelsOf(account, contact_id), ['started', 'interested'])
+  t.deepEqual(await labelsOf({ account, contact_id }), ['started', 'interested'])
   t.is(having(await account.manage('GET', '/follow_ups?state=paused'), 'follow_ups').length, 1)
   t.is((await write(account, contact_id, 'No thanks!')).status, 201)
-  t.deepEqual(await labelsOf(account, contact_id), ['started', 'interested', 'not_interested'])
+  t.deepEqual(await labelsOf({ account, contact_id }), ['started', 'interested', 'not_interested'])
   t.deepEqual(await begunAfter(next_engagement_id, 'ContactReplied'), [])
   t.is((await write(account, contact_id, 'Really')).status, 201)
-  t.deepEqual((await labelsOf(account, contact_id)).length, 3, 'after an outcome a text fires nothing')
+  t.deepEqual((await labelsOf({ account, contact_id })).length, 3, 'after an outcome a text fires nothing')
 })
 
 test('a step whose message is blank is skipped, and the list says so', async (t) => {
   const steps = [{ message: '{{last_name}}', delay_minutes: 0 }, ...settings.steps]
   const account = await following({ steps, required_fields: ['first_name'], give_up_after_minutes: 100_000 })
   const { contact_id } = await account.submitted({ ...lead(), last_name: '' })
-  await soon(async () => (await messagesOf(account, contact_id)).length === 2)
-  t.deepEqual(textsOf(await messagesOf(account, contact_id)), [hello, again])
+  await soon(async () => (await messagesOf({ account, contact_id })).length === 2)
+  t.deepEqual(textsOf(await messagesOf({ account, contact_id })), [hello, again])
   const { body } = await account.manage('GET', '/follow_ups')
   const [shown] = (body as { readonly follow_ups: ReadonlyArray<{ readonly [name: string]: unknown }> }).follow_ups
   t.deepEqual(shown?.['steps_skipped'], [{ step: 0, reason: 'the message is blank' }])
@@ -134,14 +115,14 @@ test('STOP opts out at once, of all that is open, and a later lead of the number
   const account = await following()
   const phone = newPhone()
   const { contact_id, next_engagement_id: open } = await account.submitted(lead(phone))
-  await soon(async () => (await messagesOf(account, contact_id)).length >= 1)
+  await soon(async () => (await messagesOf({ account, contact_id })).length >= 1)
   await write(account, contact_id, 'Stop.')
   t.true(having(await account.find(phone), 'contact').opted_out)
   const { next_engagement_id: later } = await account.submitted(lead(phone))
-  t.deepEqual(await labelsOf(account, contact_id), ['started', 'opted_out', 'started', 'filtered'])
+  t.deepEqual(await labelsOf({ account, contact_id }), ['started', 'opted_out', 'started', 'filtered'])
   const other = await following()
   const { contact_id: elsewhere } = await other.submitted(lead(phone))
-  await soon(async () => (await labelsOf(other, elsewhere)).includes('dormant'))
+  await soon(async () => (await labelsOf({ account: other, contact_id: elsewhere })).includes('dormant'))
   t.deepEqual(await begunAfter(open, 'EngagementEnded'), [])
   t.false((await eventsOf(later)).includes('StepBegun'))
 })
@@ -150,7 +131,7 @@ test('who writes START after a STOP is written to again', async (t) => {
   const account = await following()
   const phone = newPhone()
   const { contact_id } = await account.submitted(lead(phone))
-  await soon(async () => (await messagesOf(account, contact_id)).length >= 1)
+  await soon(async () => (await messagesOf({ account, contact_id })).length >= 1)
   await write(account, contact_id, 'STOP')
   await write(account, contact_id, 'start')
   t.false(having(await account.find(phone), 'contact').opted_out)
@@ -165,11 +146,11 @@ test('a sale between two steps ends the conversation', async (t) => {
   const account = await following()
   const { contact_id, next_engagement_id } = await account.submitted(lead())
   const silent = await account.submitted(lead())
-  await soon(async () => (await messagesOf(account, contact_id)).some(({ state }) => state === 'sent'))
+  await isTexted({ account, contact_id })
   await account.record((await account.standardConversions()).sold, { contact_id })
   const when201 = await eventsOf(next_engagement_id)
   t.true(when201.includes('EngagementEnded'))
-  await soon(async () => (await labelsOf(account, silent.contact_id)).includes('dormant'))
+  await soon(async () => (await labelsOf({ account, contact_id: silent.contact_id })).includes('dormant'))
   // Whatever the clocks say: a try that was under way when the sale came in may end after it.
   t.deepEqual(await eventsOf(next_engagement_id), when201, 'no step was begun any more')
 })
@@ -179,9 +160,9 @@ test('of two leads of one contact only the newest is followed up', async (t) => 
   const phone = newPhone()
   const { contact_id, next_engagement_id: older } = await account.submitted(lead(phone))
   await account.submitted(lead(phone))
-  await soon(async () => (await labelsOf(account, contact_id)).filter((label) => label === 'dormant').length === 2)
+  await soon(async () => (await labelsOf({ account, contact_id })).filter((label) => label === 'dormant').length === 2)
   const second = (await timelineOf(account, contact_id)).filter(({ kind }) => kind === 'lead').at(-1)
-  const later = sentAfter(await messagesOf(account, contact_id), second?.at)
+  const later = sentAfter(await messagesOf({ account, contact_id }), second?.at)
   // The first message of the older one may have been on its way.
   const ofOlder = later.filter(({ next_engagement_id, step }) => next_engagement_id === older && step === 1)
   t.deepEqual(ofOlder, [])
@@ -193,7 +174,7 @@ test('a member who takes over is not interrupted, until the engagement is resume
     steps: [settings.steps[0], { message: 'Still there, {{first_name}}?', delay_minutes: 2_000 }],
   })
   const { contact_id, next_engagement_id } = await account.submitted(lead())
-  await soon(async () => (await messagesOf(account, contact_id)).length >= 1)
+  await soon(async () => (await messagesOf({ account, contact_id })).length >= 1)
   t.is((await account.manage('POST', `/engagements/${next_engagement_id}/pause`)).status, 200)
   const paused = await account.manage('GET', '/follow_ups?state=paused')
   const [shown] = (paused.body as { readonly follow_ups: ReadonlyArray<{ readonly [name: string]: unknown }> })
@@ -204,7 +185,7 @@ test('a member who takes over is not interrupted, until the engagement is resume
   const other = await following()
   t.is((await other.manage('POST', `/engagements/${next_engagement_id}/resume`)).status, 404)
   t.is((await account.manage('POST', `/engagements/${next_engagement_id}/resume`)).status, 200)
-  await soon(async () => (await messagesOf(account, contact_id)).length === 2)
+  await soon(async () => (await messagesOf({ account, contact_id })).length === 2)
   t.is((await write(other, contact_id, 'Hello')).status, 404)
 })
 
@@ -220,7 +201,7 @@ test('what is followed up can be listed by playbook and state, and no other acco
   const elsewhere = idsOf(await sendJson(postUrl, 'POST', wholeLead(lead())))
   const listed = async (query: string): Promise<ReadonlyArray<unknown>> => {
     const rows = having(await account.manage('GET', `/follow_ups?${query}`), 'follow_ups')
-    return (rows as unknown as ReadonlyArray<Message>).map(({ next_engagement_id }) => next_engagement_id)
+    return (rows as unknown as ReadonlyArray<ShownMessage>).map(({ next_engagement_id }) => next_engagement_id)
   }
   t.deepEqual(await listed(`playbook_id=${account.playbookId}`), [first.next_engagement_id])
   t.deepEqual(await listed(`playbook_id=${second}`), [elsewhere.next_engagement_id])
@@ -239,17 +220,17 @@ test('what is followed up can be listed by playbook and state, and no other acco
 test('a call that was scheduled holds the steps back whatever is reported of calls before, until a member resumes', async (t) => {
   const account = await following()
   const { contact_id, next_engagement_id } = await account.submitted(lead())
-  await soon(async () => (await messagesOf(account, contact_id)).length >= 1)
+  await soon(async () => (await messagesOf({ account, contact_id })).length >= 1)
   const properties = { at: later(instantOf(Date.now()), 300 * 24 * 60 * 60_000) }
   t.is((await account.report(next_engagement_id, 'event', 'phone_call_scheduled', { properties })).status, 201)
   await account.report(next_engagement_id, 'event', 'phone_call_missed')
-  const { length } = await messagesOf(account, contact_id)
+  const { length } = await messagesOf({ account, contact_id })
   const witness = await account.submitted(lead())
-  await soon(async () => (await labelsOf(account, witness.contact_id)).includes('dormant'))
-  t.is((await messagesOf(account, contact_id)).length, length)
+  await soon(async () => (await labelsOf({ account, contact_id: witness.contact_id })).includes('dormant'))
+  t.is((await messagesOf({ account, contact_id })).length, length)
   t.is((await account.manage('POST', `/engagements/${next_engagement_id}/resume`)).status, 200)
-  await soon(async () => (await labelsOf(account, contact_id)).includes('dormant'))
-  t.deepEqual(textsOf(await messagesOf(account, contact_id)), [hello, again])
+  await soon(async () => (await labelsOf({ account, contact_id })).includes('dormant'))
+  t.deepEqual(textsOf(await messagesOf({ account, contact_id })), [hello, again])
 })
 
 test('a call that is scheduled for what is no time is refused, and nothing is recorded', async (t) => {
@@ -264,7 +245,7 @@ test('a call that is scheduled for what is no time is refused, and nothing is re
   }
   for (const at of ['2099-01-01T10:00:00Z', '9999-12-31T23:59:59Z'])
     t.deepEqual((await schedule(at)).body, { errors: ['properties.at must be at most a year from now'] })
-  t.false((await labelsOf(account, contact_id)).includes('phone_call_scheduled'))
+  t.false((await labelsOf({ account, contact_id })).includes('phone_call_scheduled'))
   t.is((await schedule(null)).status, 201)
 })
 
@@ -272,14 +253,14 @@ test('nothing is sent while the account is disabled', async (t) => {
   const account = await following()
   const silent = await following()
   const { contact_id } = await account.submitted(lead())
-  await soon(async () => (await messagesOf(account, contact_id)).length >= 1)
+  await soon(async () => (await messagesOf({ account, contact_id })).length >= 1)
   await account.manage('PATCH', '', { enabled: false })
-  const { length } = await messagesOf(account, contact_id)
+  const { length } = await messagesOf({ account, contact_id })
   const { contact_id: witness } = await silent.submitted(lead())
-  await soon(async () => (await labelsOf(silent, witness)).includes('dormant'))
-  t.is((await messagesOf(account, contact_id)).length, length)
+  await soon(async () => (await labelsOf({ account: silent, contact_id: witness })).includes('dormant'))
+  t.is((await messagesOf({ account, contact_id })).length, length)
   await account.manage('PATCH', '', { enabled: true })
-  await soon(async () => (await messagesOf(account, contact_id)).length === 2)
+  await soon(async () => (await messagesOf({ account, contact_id })).length === 2)
 })
 
 test('a source that is suspended takes no new lead, and those that came before are followed up as if it were not', async (t) => {
@@ -288,14 +269,14 @@ test('a source that is suspended takes no new lead, and those that came before a
   const suspended = await account.manage('PATCH', `/marketing_sources/${account.sourceId}`, { suspended: true })
   t.is(suspended.status, 200)
   t.is((await account.submit(lead())).status, 403)
-  await soon(async () => (await labelsOf(account, contact_id)).includes('dormant'))
-  t.deepEqual(textsOf(await messagesOf(account, contact_id)), [hello, again])
+  await soon(async () => (await labelsOf({ account, contact_id })).includes('dormant'))
+  t.deepEqual(textsOf(await messagesOf({ account, contact_id })), [hello, again])
 })
 
 test('who is erased leaves no text behind, and is written to no more', async (t) => {
   const account = await following({ give_up_after_minutes: 100_000 })
   const { contact_id } = await account.submitted(lead())
-  await soon(async () => (await messagesOf(account, contact_id)).length === 2)
+  await soon(async () => (await messagesOf({ account, contact_id })).length === 2)
   await write(account, contact_id, 'My secret')
   await soon(async () => isErased(await account.manage('POST', `/contacts/${contact_id}/erase`)))
   const shown = await account.manage('GET', '/follow_ups?state=ended')

@@ -1,17 +1,8 @@
 import test from 'ava'
-import {
-  inboundOf,
-  isOptedOut,
-  labelsOf,
-  messagesOf,
-  openTextingStage,
-  soon,
-  type Person,
-} from '../kit/service/texting-stage.js'
+import { inboundOf, isOptedOut, isTexted, labelsOf, messagesOf, soon } from '../kit/service/conversation.js'
+import { openTextingStage, type Person } from '../kit/service/texting-stage.js'
 import { newPhone } from '../kit/service/leads.js'
 import { number, otherNumber } from '../twilio-double/double.js'
-
-const isTexted = (person: Person) => soon(async () => (await messagesOf(person)).some(({ state }) => state === 'sent'))
 
 const yes = { reply_rules: [{ words: ['yes'], outcome: 'qualified' }] }
 

@@ -1,5 +1,6 @@
 import test from 'ava'
-import { isOptedOut, labelsOf, messagesOf, openTextingStage, soon } from '../kit/service/texting-stage.js'
+import { isOptedOut, labelsOf, messagesOf, soon } from '../kit/service/conversation.js'
+import { openTextingStage } from '../kit/service/texting-stage.js'
 import { service } from '../twilio-double/double.js'
 
 const table = [

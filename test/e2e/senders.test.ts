@@ -2,7 +2,8 @@ import test from 'ava'
 import { having } from '../kit/network/http.js'
 import { textOf } from '../kit/network/mail-text.js'
 import type { Account } from '../kit/service/account.js'
-import { inboundOf, isOptedOut, messagesOf, openTextingStage, soon } from '../kit/service/texting-stage.js'
+import { inboundOf, isOptedOut, messagesOf, soon } from '../kit/service/conversation.js'
+import { openTextingStage } from '../kit/service/texting-stage.js'
 import { number, otherNumber } from '../twilio-double/double.js'
 
 const messagingIn = ({ text }: { readonly text: string }) =>

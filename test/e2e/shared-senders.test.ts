@@ -1,20 +1,10 @@
 import test from 'ava'
-import {
-  inboundOf,
-  isOptedOut,
-  labelsOf,
-  messagesOf,
-  oneText,
-  openTextingStage,
-  soon,
-  type Person,
-} from '../kit/service/texting-stage.js'
+import { inboundOf, isOptedOut, isTexted, labelsOf, messagesOf, soon } from '../kit/service/conversation.js'
+import { oneText, openTextingStage } from '../kit/service/texting-stage.js'
 import { newPhone } from '../kit/service/leads.js'
 import { number, otherNumber, service } from '../twilio-double/double.js'
 
 const shared = { sender: { from: number, messages_per_second: null } }
-
-const isTexted = (person: Person) => soon(async () => (await messagesOf(person)).some(({ state }) => state === 'sent'))
 
 test('an account that names the shared sender as its own shares it still: a STOP counts for all, a reply for who wrote last', async (t) => {
   const { following, submit, write } = await openTextingStage(t)

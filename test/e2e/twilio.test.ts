@@ -3,6 +3,7 @@ import type { Config } from '../../app/composition/config.js'
 import { instantOf, type Instant } from '../../domain/instant.js'
 import { having, send, sendJson } from '../kit/network/http.js'
 import { idsOf, openAccount, type Account } from '../kit/service/account.js'
+import { inboundOf, labelsOf, messagesOf, soon, type ShownMessage } from '../kit/service/conversation.js'
 import { serviceForFile } from '../kit/service/in-process-service.js'
 import { lead as leadWith, newPhone } from '../kit/service/leads.js'
 import { until } from '../kit/time/until.js'
@@ -25,23 +26,6 @@ const settings = {
   give_up_after_minutes: 100_000,
 }
 
-type Message = {
-  readonly direction: string
-  readonly state: string
-  readonly text: string
-  readonly next_engagement_id: string
-}
-
-const messagesOf = async (account: Account, contactId: string): Promise<ReadonlyArray<Message>> =>
-  having(await account.manage('GET', `/contacts/${contactId}/messages`), 'messages') as unknown as Array<Message>
-
-const labelsOf = async (account: Account, contactId: string): Promise<ReadonlyArray<string>> =>
-  having(await account.manage('GET', `/contacts/${contactId}/timeline`), 'timeline').flatMap((entry) =>
-    entry['kind'] === 'activity' ? [String(entry['label'])] : [],
-  )
-
-const soon = (look: () => Promise<boolean> | boolean) => until('what the playbook does', 30_000, async () => look())
-
 const following = async (title?: string): Promise<Account> => {
   const account = await openAccount(site, title)
   await account.manage('PATCH', `/playbooks/${account.playbookId}`, settings)
@@ -57,16 +41,17 @@ const texted = async (account: Account, phone = newPhone()) => {
   const { contact_id, next_engagement_id } = idsOf(
     await sendJson(postUrl, 'POST', leadWith({ first_name: 'Ada', phone })),
   )
-  const isShown = ({ state, ...ids }: Message) => ids.next_engagement_id === next_engagement_id && state !== 'sending'
+  const isShown = ({ state, ...ids }: ShownMessage) =>
+    ids.next_engagement_id === next_engagement_id && state !== 'sending'
   await soon(() => takenFor(phone).length > before)
-  await soon(async () => (await messagesOf(account, contact_id)).some(isShown))
+  await soon(async () => (await messagesOf({ account, contact_id })).some(isShown))
   const taken = takenFor(phone)[before]
   if (taken === undefined) throw new Error('the double has no text')
   return { account, phone, contact_id, taken }
 }
 
 const stateOf = async ({ account, contact_id }: { readonly account: Account; readonly contact_id: string }) =>
-  (await messagesOf(account, contact_id))[0]?.state
+  (await messagesOf({ account, contact_id }))[0]?.state
 
 test('a lead gets its first text through the provider, and it shows when that was delivered', async (t) => {
   const lead = await texted(await following())
@@ -77,7 +62,7 @@ test('a lead gets its first text through the provider, and it shows when that wa
   t.is(await double.postStatus(lead.taken, 'delivered'), 204)
   t.is(await double.postStatus(lead.taken, 'sent'), 204)
   t.is(await stateOf(lead), 'delivered')
-  t.deepEqual(await labelsOf(lead.account, lead.contact_id), ['started'])
+  t.deepEqual(await labelsOf(lead), ['started'])
 })
 
 test('a link that is opened in the very moment in which its message is handed over leads to its target', async (t) => {
@@ -106,7 +91,7 @@ for (const [code, label] of [
     const lead = await texted(await following())
     t.is(await double.postStatus(lead.taken, 'undelivered', code), 204)
     t.is(await stateOf(lead), 'failed')
-    t.deepEqual(await labelsOf(lead.account, lead.contact_id), ['started', label])
+    t.deepEqual(await labelsOf(lead), ['started', label])
   })
 }
 
@@ -114,12 +99,12 @@ test('a phone that is not reached is tried three times, and no engagement ends b
   const lead = await texted(await following())
   for (const tries of [1, 2]) {
     t.is(await double.postStatus(takenFor(lead.phone)[tries - 1] ?? lead.taken, 'undelivered', 30003), 204)
-    t.deepEqual(await labelsOf(lead.account, lead.contact_id), ['started'])
+    t.deepEqual(await labelsOf(lead), ['started'])
     await soon(() => takenFor(lead.phone).length === tries + 1)
     await soon(async () => (await stateOf(lead)) === 'sent')
   }
   t.is(await double.postStatus(takenFor(lead.phone)[2] ?? lead.taken, 'undelivered', 30003), 204)
-  t.deepEqual(await labelsOf(lead.account, lead.contact_id), ['started', 'undeliverable'])
+  t.deepEqual(await labelsOf(lead), ['started', 'undeliverable'])
   t.is(takenFor(lead.phone).length, 3)
 })
 
@@ -132,14 +117,14 @@ test('a text whose own time was over before it went out is tried again, more oft
   }
   t.is(await double.postStatus(takenFor(lead.phone)[3] ?? lead.taken, 'delivered'), 204)
   t.is(await stateOf(lead), 'delivered')
-  t.deepEqual(await labelsOf(lead.account, lead.contact_id), ['started'])
+  t.deepEqual(await labelsOf(lead), ['started'])
 })
 
 test('a sender that a carrier filters ends no engagement', async (t) => {
   const lead = await texted(await following())
   t.is(await double.postStatus(lead.taken, 'undelivered', 30007), 204)
   await soon(() => takenFor(lead.phone).length === 2)
-  t.deepEqual(await labelsOf(lead.account, lead.contact_id), ['started'])
+  t.deepEqual(await labelsOf(lead), ['started'])
 })
 
 test('what the provider did not sign is refused, and nothing is recorded', async (t) => {
@@ -171,15 +156,12 @@ const write = (from: string, text: string, fields: Readonly<Record<string, strin
   return double.postInbound(`${publicUrl}/messaging/twilio/inbound`, form)
 }
 
-const textsOf = async (account: Account, contactId: string): Promise<ReadonlyArray<string>> =>
-  (await messagesOf(account, contactId)).flatMap(({ direction, text }) => (direction === 'inbound' ? [text] : []))
-
 test('a reply fires interested, and one that comes twice is one message', async (t) => {
   const { account, contact_id, phone } = await texted(await following())
   t.is(await write(phone, 'Who is this?', { MessageSid: sid(1_000) }), 204)
   t.is(await write(phone, 'Who is this?', { MessageSid: sid(1_000) }), 204)
-  t.deepEqual(await textsOf(account, contact_id), ['Who is this?'])
-  t.deepEqual(await labelsOf(account, contact_id), ['started', 'interested'])
+  t.deepEqual(await inboundOf({ account, contact_id }), ['Who is this?'])
+  t.deepEqual(await labelsOf({ account, contact_id }), ['started', 'interested'])
 })
 
 test('a text is shown to the account that wrote last, and a STOP counts for all that share the sender', async (t) => {
@@ -187,24 +169,24 @@ test('a text is shown to the account that wrote last, and a STOP counts for all 
   const second = await texted(await following('Other Agency'), first.phone)
   const silent = await texted(await following('Third Agency'))
   t.is(await write(first.phone, 'Tell me more', { MessageSid: sid(2_000) }), 204)
-  t.deepEqual(await textsOf(first.account, first.contact_id), [])
-  t.deepEqual(await textsOf(second.account, second.contact_id), ['Tell me more'])
+  t.deepEqual(await inboundOf(first), [])
+  t.deepEqual(await inboundOf(second), ['Tell me more'])
   await texted(first.account, first.phone)
   t.is(await write(first.phone, 'Tell me more', { MessageSid: sid(2_000) }), 204)
-  t.deepEqual(await textsOf(first.account, first.contact_id), [], 'what comes again is where it was')
+  t.deepEqual(await inboundOf(first), [], 'what comes again is where it was')
   t.is(await write(first.phone, 'Stop.'), 204)
   for (const { account, contact_id } of [first, second]) {
-    t.true((await labelsOf(account, contact_id)).includes('opted_out'))
+    t.true((await labelsOf({ account, contact_id })).includes('opted_out'))
     t.true(having(await account.find(first.phone), 'contact').opted_out)
   }
-  t.deepEqual(await labelsOf(silent.account, silent.contact_id), ['started'])
+  t.deepEqual(await labelsOf(silent), ['started'])
 })
 
 test('what the provider took for an opt-out is one, whatever the words, and is confirmed by the provider alone', async (t) => {
   const { account, contact_id, phone } = await texted(await following())
   t.is(await write(phone, 'Arret', { OptOutType: 'STOP' }), 204)
-  t.deepEqual(await labelsOf(account, contact_id), ['started', 'opted_out'])
-  const outbound = (await messagesOf(account, contact_id)).filter(({ direction }) => direction === 'outbound')
+  t.deepEqual(await labelsOf({ account, contact_id }), ['started', 'opted_out'])
+  const outbound = (await messagesOf({ account, contact_id })).filter(({ direction }) => direction === 'outbound')
   t.is(outbound.length, 1, 'the provider confirms it')
 })
 
@@ -214,7 +196,7 @@ test('a STOP of a number that nobody has submitted counts for whoever submits it
   t.is(await write(phone, 'STOP'), 204)
   const postUrl = account.postUrl.replace(publicUrl, site.url)
   const { contact_id } = idsOf(await sendJson(postUrl, 'POST', leadWith({ phone })))
-  t.deepEqual(await labelsOf(account, contact_id), ['started', 'filtered'])
+  t.deepEqual(await labelsOf({ account, contact_id }), ['started', 'filtered'])
   t.true(having(await account.find(phone), 'contact').opted_out)
   const other = newPhone()
   await write(other, 'STOP')
@@ -231,9 +213,9 @@ test('of a text of a number that nobody wrote to only a count is kept', async (t
 test('a text to another number of the same provider concerns nobody here', async (t) => {
   const { account, contact_id, phone } = await texted(await following())
   t.is(await write(phone, 'STOP', { To: '+14155550188' }), 204)
-  t.deepEqual(await labelsOf(account, contact_id), ['started'])
+  t.deepEqual(await labelsOf({ account, contact_id }), ['started'])
   t.is(await write(phone, 'STOP'), 204)
-  t.deepEqual(await labelsOf(account, contact_id), ['started', 'opted_out'])
+  t.deepEqual(await labelsOf({ account, contact_id }), ['started', 'opted_out'])
 })
 
 test('a text that the provider did not sign is refused, and nothing is kept of it', async (t) => {
@@ -241,7 +223,7 @@ test('a text that the provider did not sign is refused, and nothing is kept of i
   const body = new URLSearchParams({ MessageSid: sid(3_000), From: phone, To: '+14155550100', Body: 'Hello' })
   const headers = { 'x-twilio-signature': 'AAAAAAAAAAAAAAAAAAAAAAAAAAA=' }
   t.is((await fetch(`${site.url}/messaging/twilio/inbound`, { method: 'POST', body, headers })).status, 403)
-  t.deepEqual(await textsOf(account, contact_id), [])
+  t.deepEqual(await inboundOf({ account, contact_id }), [])
 })
 
 test('an erasure takes away what the provider has of the contact, and of nobody else', async (t) => {
@@ -278,7 +260,7 @@ test('what a member writes is tried again where the phone was not reached', asyn
   })
   await soon(() => takenFor(phone).length === 2)
   const written = async () =>
-    (await messagesOf(account, contact_id)).find(({ text }) => text.startsWith('It is Bob'))?.state
+    (await messagesOf({ account, contact_id })).find(({ text }) => text.startsWith('It is Bob'))?.state
   await soon(async () => (await written()) === 'sent')
   t.is(await double.postStatus(takenFor(phone)[1] ?? lead.taken, 'undelivered', 30003), 204)
   await soon(() => takenFor(phone).length === 3)

@@ -18,7 +18,7 @@ import { beginning, type Position, type Recorded } from '../../../domain/event.j
 import type { EventStore } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import type { Collection } from '../../../projections/ports.js'
-import type { Said } from '../../kit/stores/append-until-refused.js'
+import type { Said } from '../../kit/stores/said.js'
 import { recorded } from '../../contracts/event-store-fixtures.js'
 import { newEvent } from '../../kit/domain/new-events.js'
 import { engagementId } from '../../kit/domain/samples.js'

@@ -3,8 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemClock } from '../../../adapters/node/clock.js'
 import { number, openTwilioDouble, type Taken } from '../../twilio-double/double.js'
-import { having, sendJson } from '../network/http.js'
-import { until } from '../time/until.js'
+import { sendJson } from '../network/http.js'
 import { idsOf, openAccount, type Account, type SubmittedIds } from './account.js'
 import { dataDirectory } from './data-directory.js'
 import { serviceFor } from './in-process-service.js'
@@ -69,35 +68,3 @@ export const openTextingStage = async (t: ExecutionContext, { sender = number, c
     },
   }
 }
-
-export const soon = (look: () => Promise<boolean> | boolean) =>
-  until('what the playbook does', 30_000, async () => look())
-
-type Shown = {
-  readonly next_engagement_id: string
-  readonly direction: string
-  readonly state: string
-  readonly text: string
-  readonly purpose: string | null
-  readonly reason: string | null
-}
-
-export const messagesOf = async ({
-  account,
-  contact_id,
-}: Pick<Person, 'account' | 'contact_id'>): Promise<ReadonlyArray<Shown>> =>
-  having(await account.manage('GET', `/contacts/${contact_id}/messages`), 'messages') as unknown as Array<Shown>
-
-export const inboundOf = async (person: Pick<Person, 'account' | 'contact_id'>): Promise<ReadonlyArray<string>> =>
-  (await messagesOf(person)).flatMap(({ direction, text }) => (direction === 'inbound' ? [text] : []))
-
-export const labelsOf = async ({
-  account,
-  contact_id,
-}: Pick<Person, 'account' | 'contact_id'>): Promise<ReadonlyArray<string>> =>
-  having(await account.manage('GET', `/contacts/${contact_id}/timeline`), 'timeline').flatMap((entry) =>
-    entry['kind'] === 'activity' ? [String(entry['label'])] : [],
-  )
-
-export const isOptedOut = async (account: Account, phone: string): Promise<boolean> =>
-  having(await account.find(phone), 'contact').opted_out

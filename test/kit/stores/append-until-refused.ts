@@ -2,13 +2,7 @@ import { openDatabase } from '../../../adapters/sqlite/database.js'
 import { sqliteEventStore } from '../../../adapters/sqlite/event-store.js'
 import { E } from '../../../domain/prelude.js'
 import { activity, at, uuid } from '../domain/samples.js'
-
-/** What the process says, a line of JSON each: how opening ended, then how each append did. */
-export type Said = { readonly kind: string; readonly reason?: string; readonly stream?: string }
-
-const say = (said: Said): void => {
-  process.stdout.write(`${JSON.stringify(said)}\n`)
-}
+import { say } from './said.js'
 
 /** Appends 10 kB after 10 kB to the embedded store in `directory`, until five appends were refused. */
 const appendUntilRefused = async (directory: string): Promise<void> => {

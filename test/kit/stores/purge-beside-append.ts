@@ -3,11 +3,7 @@ import { sqliteEventStore } from '../../../adapters/sqlite/event-store.js'
 import { E } from '../../../domain/prelude.js'
 import { rightOf } from '../right-of.js'
 import { activity, at, uuid } from '../domain/samples.js'
-import type { Said } from './append-until-refused.js'
-
-const say = (said: Said): void => {
-  process.stdout.write(`${JSON.stringify(said)}\n`)
-}
+import { say } from './said.js'
 
 /** Appends 600 kB to the embedded store in `directory` and empties its write-ahead log at the same time, twice. */
 const purgeBesideAppend = async (directory: string): Promise<void> => {
