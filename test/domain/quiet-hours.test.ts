@@ -7,6 +7,7 @@ import { nextAllowed, quietFrom, sendingHoursOf, sendingTime, type SendingHours 
 import { continentalZones } from '../../domain/us-places.js'
 import { stateHours } from '../../domain/state-hours.js'
 import { holds } from '../kit/domain/property.js'
+import { wallClock } from '../kit/time/wall-clock.js'
 
 type Rules = Parameters<typeof sendingHoursOf>[0]
 
@@ -177,27 +178,11 @@ test('where the hours are shorter than half an hour, no step is spread past thei
 const minute = 60_000
 const horizon = 8 * 24 * 60 * minute
 
-const clocks = new Map<string, Intl.DateTimeFormat>()
-const clockOf = (zone: string): Intl.DateTimeFormat => {
-  const clock =
-    clocks.get(zone) ??
-    new Intl.DateTimeFormat('en-US', {
-      timeZone: zone,
-      weekday: 'long',
-      hour: '2-digit',
-      minute: '2-digit',
-      hourCycle: 'h23',
-    })
-  clocks.set(zone, clock)
-  return clock
-}
-
 /** By what a clock on the wall shows. */
 const isAllowed = ({ quiet_hours, days }: Rules, zones: ReadonlyArray<string>, time: number): boolean =>
   zones.every((zone) => {
-    const [, weekday = '', clock = ''] = /^(\w+),? (?:at )?(\d\d:\d\d)$/.exec(clockOf(zone).format(time)) ?? []
-    assert.notEqual(clock, '')
-    if (!days.some((day) => day === weekday.toLowerCase())) return false
+    const { day, time: clock } = wallClock(zone, time)
+    if (!days.some((one) => one === day)) return false
     if (quiet_hours === null) return true
     const { from, to } = quiet_hours
     return from <= to ? clock < from || clock >= to : clock < from && clock >= to

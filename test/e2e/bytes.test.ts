@@ -8,7 +8,7 @@ import { bearer, having, send, sendRaw, type Answer, type Sent } from '../kit/ne
 import { codePoint } from '../kit/domain/code-point.js'
 import { holdsAsync } from '../kit/domain/property.js'
 import { idsOf, openAccount, type Account } from '../kit/service/account.js'
-import { formLead, lead, newPhone } from '../kit/service/leads.js'
+import { formLead, lead, nested, newPhone, withExtra } from '../kit/service/leads.js'
 import { serviceProcessForFile } from '../kit/service/service-process.js'
 import { operatorKey } from '../kit/service/settings.js'
 
@@ -34,8 +34,6 @@ const isWell = async (t: ExecutionContext): Promise<void> => {
   t.is((await account.submit(lead())).status, 200)
   t.is((await send(`${site.url}/health/live`)).status, 200)
 }
-
-const withExtra = (field: string): string => JSON.stringify(lead()).replace(/}$/, `,${field}}`)
 
 test('arbitrary bytes are refused, as JSON as well as a form', async (t) => {
   const { postUrl } = await openAccount(site)
@@ -155,8 +153,6 @@ test('any values in the known fields of the management API are accepted or refus
   await holdsAsync(t, property, { numRuns: 400, includeErrorInReport: true })
   await isWell(t)
 })
-
-const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth)
 
 test('JSON that is nested as deep as a body allows is accepted or refused, wherever it stands', async (t) => {
   const account = await openAccount(site)

@@ -1,14 +1,12 @@
 import test from 'ava'
 import { activityLabels } from '../../domain/activity.js'
 import { send } from '../kit/network/http.js'
+import { phoneBrowser } from '../kit/network/phone-browser.js'
 import { payloadOf, receiverFor } from '../kit/network/receiver.js'
 import { isTexted } from '../kit/service/conversation.js'
 import { openTextingStage, type Person } from '../kit/service/texting-stage.js'
 import { until } from '../kit/time/until.js'
 import { number } from '../twilio-double/double.js'
-
-const phoneBrowser =
-  'Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 Mobile/15E148 Safari/604.1'
 
 const settings = {
   steps: [{ message: 'This is {{account}}. {{link:https://www.example.com/quote}} Reply STOP.', delay_minutes: 0 }],

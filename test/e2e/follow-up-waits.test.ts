@@ -4,7 +4,7 @@ import { openAccount, type Account } from '../kit/service/account.js'
 import { serviceForFile } from '../kit/service/in-process-service.js'
 import { lead } from '../kit/service/leads.js'
 import { loggedOf, type LoggedEvent } from '../kit/service/logged-events.js'
-import { californianClock } from '../kit/time/californian-clock.js'
+import { californianTime } from '../kit/time/wall-clock.js'
 import { until } from '../kit/time/until.js'
 
 // A day of the service's clock is 1.7 seconds.
@@ -80,7 +80,7 @@ test('a step that falls into the night of the contact waits for its morning', as
   const account = await following({})
   const [shown] = having(await account.manage('POST', `/playbooks/${account.playbookId}/preview`), 'messages')
   const from = Date.parse(String(shown?.['at'])) + 6 * 60 * minute
-  const quiet_hours = { from: californianClock(from), to: californianClock(from + 14 * 60 * minute) }
+  const quiet_hours = { from: californianTime(from), to: californianTime(from + 14 * 60 * minute) }
   // It is due in the middle of the night.
   const steps = [hello, { ...again, delay_minutes: 13 * 60 }]
   await account.manage('PATCH', `/playbooks/${account.playbookId}`, { quiet_hours, steps })

@@ -4,7 +4,7 @@ import { payloadOf, receiverFor, type Receiver } from '../kit/network/receiver.j
 import type { Account } from '../kit/service/account.js'
 import { isTexted } from '../kit/service/conversation.js'
 import { openTextingStage, type Person } from '../kit/service/texting-stage.js'
-import { californianClock } from '../kit/time/californian-clock.js'
+import { californianTime } from '../kit/time/wall-clock.js'
 import { until } from '../kit/time/until.js'
 import { number } from '../twilio-double/double.js'
 
@@ -83,7 +83,7 @@ test('whatever becomes of a lead, the webhook of its account is told, and that o
 
   const [shown] = having(await quick.manage('POST', `/playbooks/${quick.playbookId}/preview`), 'messages')
   const now = Date.parse(String(shown?.['at']))
-  const night = { from: californianClock(now - hour), to: californianClock(now + 12 * hour) }
+  const night = { from: californianTime(now - hour), to: californianTime(now + 12 * hour) }
   const nightly = await opened('Nightly Agency', { steps: [hello], quiet_hours: night, give_up_after_minutes: 60 })
   const sleeping = await submit(nightly, '+14155550142')
   expect(sleeping, 'started', 'dormant')

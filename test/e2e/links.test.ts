@@ -1,5 +1,6 @@
 import test from 'ava'
 import { having, send, type Answer, type Managed } from '../kit/network/http.js'
+import { phoneBrowser } from '../kit/network/phone-browser.js'
 import { openAccount, type Account } from '../kit/service/account.js'
 import { serviceForFile } from '../kit/service/in-process-service.js'
 import { newPhone } from '../kit/service/leads.js'
@@ -32,9 +33,6 @@ const linking = async (): Promise<Account> => {
   await account.manage('PATCH', `/playbooks/${account.playbookId}`, changed)
   return account
 }
-
-const phoneBrowser =
-  'Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 Mobile/15E148 Safari/604.1'
 
 const open = (link: string, headers: Readonly<Record<string, string>> = {}, method = 'GET'): Promise<Answer> =>
   send(link, { method, headers: { 'user-agent': phoneBrowser, ...headers } })

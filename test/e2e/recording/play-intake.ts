@@ -1,5 +1,15 @@
 import { gzipSync } from 'node:zlib'
-import { formLead, lead, newPhone, requiredFields, spellings, without, type Fields } from '../../kit/service/leads.js'
+import {
+  formLead,
+  lead,
+  nested,
+  newPhone,
+  requiredFields,
+  spellings,
+  withExtra,
+  without,
+  type Fields,
+} from '../../kit/service/leads.js'
 import { having } from '../../kit/network/http.js'
 import { idsOf, openAccount } from '../../kit/service/account.js'
 import { nobody } from '../../kit/domain/samples.js'
@@ -8,8 +18,6 @@ import { callsOf, form, inWords, long, raw, type Calls, type Stage } from './sta
 
 type Row = readonly [name: string, changed: Fields]
 
-const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth)
-const withExtra = (field: string): string => JSON.stringify(lead()).replace(/}$/, `,${field}}`)
 const extras = (count: number): Fields =>
   Object.fromEntries(Array.from({ length: count }, (_, n) => [`extra_${n}`, 'x']))
 

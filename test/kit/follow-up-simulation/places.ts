@@ -1,3 +1,5 @@
+import { wallClock } from '../time/wall-clock.js'
+
 /** When texts may arrive on a day: from and to in hours; null where none may. */
 type Hours = readonly [from: number, to: number] | null
 
@@ -54,29 +56,9 @@ export const places: readonly [Place, ...ReadonlyArray<Place>] = [
   ]),
 ]
 
-const formats = new Map<string, Intl.DateTimeFormat>()
-
-const formatOf = (zone: string): Intl.DateTimeFormat => {
-  const known = formats.get(zone)
-  if (known !== undefined) return known
-  const made = new Intl.DateTimeFormat('en-US', {
-    timeZone: zone,
-    weekday: 'long',
-    hour: 'numeric',
-    minute: 'numeric',
-    hourCycle: 'h23',
-  })
-  formats.set(zone, made)
-  return made
-}
-
 /** The day of the week in lower case, and the hour with its fraction, in a zone. */
-export const localTime = (zone: string, time: number): { readonly day: string; readonly hour: number } => {
-  const parts = new Map(
-    formatOf(zone)
-      .formatToParts(time)
-      .map(({ type, value }) => [type, value]),
-  )
-  const hour = Number(parts.get('hour')) + Number(parts.get('minute')) / 60
-  return { day: (parts.get('weekday') ?? '').toLowerCase(), hour }
+export const localTime = (zone: string, at: number): { readonly day: string; readonly hour: number } => {
+  const { day, time } = wallClock(zone, at)
+  const [hour, minute] = time.split(':')
+  return { day, hour: Number(hour) + Number(minute) / 60 }
 }

@@ -45,6 +45,12 @@ export const formLead = (changed: Readonly<Record<string, string>> = {}): Readon
 export const without = (fields: Fields, ...names: ReadonlyArray<string>): Fields =>
   Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)))
 
+/** The JSON of a valid lead with one more field, whose JSON is given as it is. */
+export const withExtra = (field: string): string => JSON.stringify(lead()).replace(/}$/, `,${field}}`)
+
+/** The JSON of lists in lists, so many of them. */
+export const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth)
+
 /** One number in the spellings that people and systems use: `+12025550123`. */
 export const spellings = (e164: string): ReadonlyArray<string> => {
   const [, area = '', exchange = '', line = ''] = /^\+1(\d{3})(\d{3})(\d{4})$/.exec(e164) ?? []
