@@ -8,9 +8,8 @@ import { beginning, type Recorded } from '../../../domain/event.js'
 import { categories, type DomainEvent } from '../../../domain/events.js'
 import type { AccountId, ContactId } from '../../../domain/ids.js'
 import { later } from '../../../domain/instant.js'
-import type { Decider } from '../../../domain/decider.js'
 import type { Messenger } from '../../../domain/messenger.js'
-import type { AnyCommand, EventStore, Time } from '../../../domain/ports.js'
+import type { EventStore, Time } from '../../../domain/ports.js'
 import { followAtOnce } from '../../../projections/erasure/concurrent-follower.js'
 import { eraser } from '../../../projections/erasure/eraser.js'
 import type { Documents } from '../../../projections/ports.js'
@@ -25,6 +24,7 @@ import { writeHistory } from '../domain/lively-history.js'
 import { uuid } from '../domain/samples.js'
 import { documentState, memoryDocuments } from '../memory/documents.js'
 import { rightOf } from '../right-of.js'
+import type { Execute } from '../simulation/virtual-followers.js'
 import { manualClock } from '../time/manual-clock.js'
 import { nextTurn } from '../time/turns.js'
 import { sharedHandler } from './command-handlers.js'
@@ -100,6 +100,14 @@ export const openErasureStage = async (empty: EventStore, history: History) => {
       logger: recordingLogger(),
     })
 
+  /** What somebody does, and all that follows from it. */
+  const execute: Execute = async (decider, id, command) => {
+    const commandHandler = sharedHandler(store, clock)
+    const cause = { actor: 'test', eventId: randomIds(clock).uuid }
+    const { events } = rightOf(await commandHandler.execute(decider, id, command, cause))
+    await reactor({ commandHandler, logger: recordingLogger() }).react(events)
+  }
+
   return {
     visible: () => visibleIn(store),
     now: clock.now,
@@ -107,22 +115,7 @@ export const openErasureStage = async (empty: EventStore, history: History) => {
     find: documents.find,
     /** The streams whose snapshots were removed. */
     removed,
-    /** What somebody does, and all that follows from it. */
-    execute: async <
-      State,
-      Command extends AnyCommand,
-      Event extends DomainEvent,
-      Refusal extends { readonly kind: string },
-    >(
-      decider: Decider<State, Command, Event, Refusal>,
-      id: string,
-      command: Command,
-    ): Promise<void> => {
-      const commandHandler = sharedHandler(store, clock)
-      const cause = { actor: 'test', eventId: randomIds(clock).uuid }
-      const { events } = rightOf(await commandHandler.execute(decider, id, command, cause))
-      await reactor({ commandHandler, logger: recordingLogger() }).react(events)
-    },
+    execute,
     request: async ({ id, accountId }: Contact): Promise<void> => {
       const facts = { erasure_id: erasureIdOf(id), account_id: accountId, contact_id: id, by: 'operator' }
       const command = { type: 'RequestErasure', facts } as const
