@@ -1,6 +1,6 @@
 import type { Conflict, StoreFailure, Time } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
-import { backoffAfter } from '../../projections/subscriptions/backoff.js'
+import { backoffAfter } from '../../projections/subscriptions/retries/backoff.js'
 import { classify, timedOut, type ErrorClass } from './client/error-classification.js'
 import type { ReconnectingClient } from './client/reconnecting-client.js'
 

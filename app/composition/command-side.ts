@@ -1,7 +1,7 @@
 import type { Position } from '../../domain/event.js'
 import type { AppendAll, Clock, CommandHandler, EventStore, Logger, Time } from '../../domain/ports.js'
 import type { HasPendingReactions } from '../../projections/queries.js'
-import { exponentialBackoff } from '../../projections/subscriptions/backoff.js'
+import { exponentialBackoff } from '../../projections/subscriptions/retries/backoff.js'
 import { follow, type RunningFollower } from '../../projections/subscriptions/follower.js'
 import type { LeasedFollower } from '../../projections/subscriptions/leased-follower.js'
 import { aggregateCache } from '../commands/aggregate-cache.js'

@@ -14,7 +14,7 @@ import { contactTimeline } from '../../projections/read-models/contact-timeline.
 import { messages } from '../../projections/read-models/messages.js'
 import { resends } from '../../projections/read-models/resends.js'
 import { readModels } from '../../projections/read-models/registry.js'
-import { exponentialBackoff } from '../../projections/subscriptions/backoff.js'
+import { exponentialBackoff } from '../../projections/subscriptions/retries/backoff.js'
 import {
   alsoInEventStore,
   checkpointCollection,

@@ -8,7 +8,7 @@ import type { Documents, Entry } from '../ports.js'
 import { collectionOf, type Projection } from '../projection.js'
 import type { Json } from '../ports.js'
 import { reasonOf } from '../../domain/failure-reason.js'
-import { backoffAfter, isLogged } from '../subscriptions/backoff.js'
+import { backoffAfter, isLogged } from '../subscriptions/retries/backoff.js'
 import type { Lease } from '../subscriptions/leases.js'
 import { eraserName } from './eraser.js'
 

@@ -14,7 +14,7 @@ import {
   readOrThrow,
   recordWithRetry,
   type RetryPorts,
-} from '../subscriptions/retried-command.js'
+} from '../subscriptions/retries/retried-command.js'
 import type { Consent, ConsentAnswer, ConsentVerifier } from './consent-verifier.js'
 
 export type ConsentPorts = RetryPorts & {

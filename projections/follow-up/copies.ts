@@ -3,7 +3,7 @@ import type { MessageId } from '../../domain/ids.js'
 import { message, type MessageCommand } from '../../domain/message.js'
 import { nextCopyErasureAt } from '../../domain/retry-schedule.js'
 import type { Lease } from '../subscriptions/leases.js'
-import { loadOrThrow, positionOf, recordWithRetry } from '../subscriptions/retried-command.js'
+import { loadOrThrow, positionOf, recordWithRetry } from '../subscriptions/retries/retried-command.js'
 import type { SendingPorts } from './sending/try.js'
 
 /**

@@ -5,7 +5,7 @@ import type { EngagementState } from '../../domain/engagement.js'
 import type { PlaybookId } from '../../domain/ids.js'
 import { playbook, type PlaybookEvent, type PlaybookSettings } from '../../domain/playbook.js'
 import type { CommandHandler, EventStore } from '../../domain/ports.js'
-import { FailedForGood, loadOrThrow, readOrThrow } from '../subscriptions/retried-command.js'
+import { FailedForGood, loadOrThrow, readOrThrow } from '../subscriptions/retries/retried-command.js'
 
 /** The settings that a playbook had at a version. @throws FailedForGood, and where the store fails */
 export type PlaybookVersions = (id: PlaybookId, version: number) => Promise<PlaybookSettings | undefined>

@@ -8,7 +8,7 @@ import { webhook, type KnownWebhook, type WebhookEvent } from '../../domain/webh
 import { mostCounted, type Documents } from '../ports.js'
 import { collectionOf } from '../projection.js'
 import { deliveries, queueOf } from '../read-models/deliveries.js'
-import { readOrThrow } from '../subscriptions/retried-command.js'
+import { readOrThrow } from '../subscriptions/retries/retried-command.js'
 
 /** What an e-mail says beside the facts of its notice. */
 export type EmailContext = {

@@ -4,7 +4,7 @@ import type { EventBatch, EventStore, Logger, StoreFailure, Time } from '../../d
 import { E, type Either } from '../../domain/prelude.js'
 import { orThrow } from '../../domain/store-failed.js'
 import type { Collection, Documents } from '../ports.js'
-import { exponentialBackoff } from './backoff.js'
+import { exponentialBackoff } from './retries/backoff.js'
 
 /**
  * How far a follower has come in the log. It is saved now and then: what lies between is handled a second time after a

@@ -4,7 +4,7 @@ import { beginning, type Position } from '../../domain/event.js'
 import type { EventBatch, EventStore, Logger } from '../../domain/ports.js'
 import { UndecodableEvent, type UndecodableEntry } from '../../domain/store-failed.js'
 import { CannotFollow } from '../projection.js'
-import { isLogged, type Backoff } from './backoff.js'
+import { isLogged, type Backoff } from './retries/backoff.js'
 import { reasonOf } from '../../domain/failure-reason.js'
 
 /** What follows the log: where it begins and what it does with each batch. Either may throw, and is tried again. */

@@ -3,7 +3,7 @@ import { beginning, type Position } from '../../domain/event.js'
 import type { EventStore } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
 import type { Collection, Documents } from '../ports.js'
-import type { Backoff } from './backoff.js'
+import type { Backoff } from './retries/backoff.js'
 import type { RunningFollower } from './follower.js'
 import type { Lease } from './leases.js'
 

@@ -2,7 +2,7 @@ import { categories as allCategories, type Category } from '../../../domain/even
 import type { Position } from '../../../domain/event.js'
 import type { EventBatch, Time } from '../../../domain/ports.js'
 import { StoreFailed } from '../../../domain/store-failed.js'
-import { backoffAfter } from '../../../projections/subscriptions/backoff.js'
+import { backoffAfter } from '../../../projections/subscriptions/retries/backoff.js'
 import { decodedPart, type EntryBatch } from '../../in-process/log-tail.js'
 import { checkpointCategory, metadataPrefix } from '../event-codec.js'
 import { catchUp, SubscriptionDropped, type CatchUpBatch } from './catch-up.js'

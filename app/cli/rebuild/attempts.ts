@@ -1,7 +1,7 @@
 import { neverAborted } from '../../../domain/abortable.js'
 import { reasonOf } from '../../../domain/failure-reason.js'
 import { isFinal, StoreFailed } from '../../../domain/store-failed.js'
-import { isLogged, type Backoff } from '../../../projections/subscriptions/backoff.js'
+import { isLogged, type Backoff } from '../../../projections/subscriptions/retries/backoff.js'
 
 export type Attempts = {
   /**

@@ -7,10 +7,10 @@ import { E } from '../../../domain/prelude.js'
 import type { Documents } from '../../ports.js'
 import { errorOf } from '../../parking/final-failure.js'
 import type { DeliveryDocument } from '../../read-models/deliveries.js'
-import type { Backoff } from '../../subscriptions/backoff.js'
+import type { Backoff } from '../../subscriptions/retries/backoff.js'
 import { guardedCommandHandler } from '../../subscriptions/lease-guard.js'
 import type { LeasedFollower } from '../../subscriptions/leased-follower.js'
-import { FailedForGood, positionOf } from '../../subscriptions/retried-command.js'
+import { FailedForGood, positionOf } from '../../subscriptions/retries/retried-command.js'
 import type { ExpectedKind, WebhookQueue } from '../queue/webhook-queue.js'
 
 /** What the jobs need: reconciling a backlog, and carrying out a bulk resend. */

@@ -1,8 +1,8 @@
 import type { Logger } from '../../../domain/ports.js'
-import { isLogged, type Backoff } from '../../subscriptions/backoff.js'
+import { isLogged, type Backoff } from '../../subscriptions/retries/backoff.js'
 import { reasonOf } from '../../../domain/failure-reason.js'
 import { isEnding } from '../../subscriptions/leases.js'
-import type { FailingWork } from '../../subscriptions/failing-work.js'
+import type { FailingWork } from '../../subscriptions/retries/failing-work.js'
 import type { WebhookQueue } from '../queue/webhook-queue.js'
 
 /** Work beside the attempts that is done for one queue at a time, again and again. */

@@ -4,7 +4,7 @@ import type { WakeUp } from '../../../domain/wake-up.js'
 import type { Documents } from '../../ports.js'
 import type { FollowUpDocument } from '../../read-models/follow-ups.js'
 import type { Lease } from '../../subscriptions/leases.js'
-import type { FailingWork } from '../../subscriptions/failing-work.js'
+import type { FailingWork } from '../../subscriptions/retries/failing-work.js'
 
 /** What has its turn: an engagement, or a message that is no step. */
 export type TurnId = EngagementId | MessageId

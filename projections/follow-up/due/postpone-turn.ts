@@ -4,7 +4,12 @@ import { message } from '../../../domain/message.js'
 import { postpone } from '../../../domain/postponement.js'
 import type { Clock } from '../../../domain/ports.js'
 import type { Lease } from '../../subscriptions/leases.js'
-import { loadOrThrow, positionOf, recordWithRetry, type RetryPorts } from '../../subscriptions/retried-command.js'
+import {
+  loadOrThrow,
+  positionOf,
+  recordWithRetry,
+  type RetryPorts,
+} from '../../subscriptions/retries/retried-command.js'
 import { isMessageId, type TurnId } from './due-in-shard.js'
 
 /**

@@ -13,7 +13,7 @@ import { wakeUp } from '../../../domain/wake-up.js'
 import type { Cursor, Documents } from '../../ports.js'
 import { waitsOf } from '../../read-models/contact-shards.js'
 import { usageIn } from '../../read-models/messages.js'
-import { isLogged } from '../../subscriptions/backoff.js'
+import { isLogged } from '../../subscriptions/retries/backoff.js'
 import { reasonOf } from '../../../domain/failure-reason.js'
 import type { LeasedFollower } from '../../subscriptions/leased-follower.js'
 import { isEnding, type Lease } from '../../subscriptions/leases.js'
@@ -23,7 +23,7 @@ import {
   readOrThrow,
   recordWithRetry,
   type RetryPorts,
-} from '../../subscriptions/retried-command.js'
+} from '../../subscriptions/retries/retried-command.js'
 import { isMessageId, type DueInShard, type TurnId } from '../due/due-in-shard.js'
 import type { PartiesPorts } from './parties.js'
 import type { SegmentReservations } from './segment-reservations.js'

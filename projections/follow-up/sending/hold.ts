@@ -4,7 +4,7 @@ import type { Clock, StoreFailure } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
 import { sender, type SenderCommand, type SenderState } from '../../../domain/sender.js'
 import type { Lease } from '../../subscriptions/leases.js'
-import { recordWithRetry, type RetryPorts } from '../../subscriptions/retried-command.js'
+import { recordWithRetry, type RetryPorts } from '../../subscriptions/retries/retried-command.js'
 
 type Ports = RetryPorts & { readonly clock: Clock }
 

@@ -10,7 +10,7 @@ import { orThrow } from '../../../domain/store-failed.js'
 import type { Documents } from '../../ports.js'
 import { collectionOf } from '../../projection.js'
 import { messages, type MessageDocument } from '../../read-models/messages.js'
-import { FailedForGood, loadOrThrow, readOrThrow } from '../../subscriptions/retried-command.js'
+import { FailedForGood, loadOrThrow, readOrThrow } from '../../subscriptions/retries/retried-command.js'
 import type { SenderOptOuts } from './sender-opt-outs.js'
 
 export type OpenAccount = Extract<AccountState, { readonly kind: 'open' }>

@@ -8,7 +8,7 @@ import type { CommandHandler, StoreFailure, Vault } from '../../../domain/ports.
 import { E, type Either } from '../../../domain/prelude.js'
 import { senderOptOut } from '../../../domain/sender-opt-out.js'
 import type { Lease } from '../../subscriptions/leases.js'
-import { positionOf, recordWithRetry, type RetryPorts } from '../../subscriptions/retried-command.js'
+import { positionOf, recordWithRetry, type RetryPorts } from '../../subscriptions/retries/retried-command.js'
 
 /** Who opted out of which sender, whichever account it wrote for. */
 export type SenderOptOuts = {

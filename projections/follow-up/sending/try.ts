@@ -16,7 +16,7 @@ import type { Time } from '../../../domain/ports.js'
 import { maximalMessageTries, nextMessageTryAt } from '../../../domain/retry-schedule.js'
 import type { TrackedLinks } from '../../../domain/tracked-link.js'
 import { isEnding, type Lease } from '../../subscriptions/leases.js'
-import { loadOrThrow, positionOf, recordWithRetry } from '../../subscriptions/retried-command.js'
+import { loadOrThrow, positionOf, recordWithRetry } from '../../subscriptions/retries/retried-command.js'
 import { holdSender, releaseSender, type HoldPorts } from './hold.js'
 import { knownCopies, type KnownCopiesPorts } from './known-copies.js'
 

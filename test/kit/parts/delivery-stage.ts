@@ -20,7 +20,7 @@ import { anyProjection, collectionOf, type AnyProjection } from '../../../projec
 import { build } from '../../../projections/subscriptions/rebuild.js'
 import { runProjection } from '../../../projections/subscriptions/runner.js'
 import { leasedFollower, type LeasedFollower } from '../../../projections/subscriptions/leased-follower.js'
-import { failingWork } from '../../../projections/subscriptions/failing-work.js'
+import { failingWork } from '../../../projections/subscriptions/retries/failing-work.js'
 import { loadState } from '../../../app/commands/states/current-states.js'
 import { testLease, type TestLease } from './lease.js'
 import { recordingLogger } from './recording-logger.js'

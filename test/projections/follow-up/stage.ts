@@ -32,7 +32,7 @@ import { leasedFollower } from '../../../projections/subscriptions/leased-follow
 import { usageIn } from '../../../projections/read-models/messages.js'
 import { build } from '../../../projections/subscriptions/rebuild.js'
 import { runProjection } from '../../../projections/subscriptions/runner.js'
-import { failingWork } from '../../../projections/subscriptions/failing-work.js'
+import { failingWork } from '../../../projections/subscriptions/retries/failing-work.js'
 import { openAccountState } from '../../kit/domain/account-state.js'
 import {
   accountId,

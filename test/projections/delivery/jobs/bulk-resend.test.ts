@@ -6,7 +6,7 @@ import { bulkResends } from '../../../../projections/delivery/jobs/bulk-resend.j
 import { webhookQueue } from '../../../../projections/delivery/queue/webhook-queue.js'
 import { collectionOf } from '../../../../projections/projection.js'
 import { deliveries } from '../../../../projections/read-models/deliveries.js'
-import { exponentialBackoff } from '../../../../projections/subscriptions/backoff.js'
+import { exponentialBackoff } from '../../../../projections/subscriptions/retries/backoff.js'
 import type { Documents } from '../../../../projections/ports.js'
 import type { WebhookResponse } from '../../../../projections/delivery/webhook-sender.js'
 import {

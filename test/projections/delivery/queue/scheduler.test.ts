@@ -12,7 +12,7 @@ import {
 import type { Json } from '../../../../projections/ports.js'
 import { collectionOf } from '../../../../projections/projection.js'
 import { deliveries, queueOf } from '../../../../projections/read-models/deliveries.js'
-import { failingWork } from '../../../../projections/subscriptions/failing-work.js'
+import { failingWork } from '../../../../projections/subscriptions/retries/failing-work.js'
 import { testLease } from '../../../kit/parts/lease.js'
 import { manualClock } from '../../../kit/time/manual-clock.js'
 import { documentState, memoryDocuments } from '../../../kit/memory/documents.js'

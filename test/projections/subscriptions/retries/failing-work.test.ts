@@ -1,7 +1,7 @@
 import test from 'ava'
-import { StoreFailed } from '../../../domain/store-failed.js'
-import { failingWork } from '../../../projections/subscriptions/failing-work.js'
-import { testLease } from '../../kit/parts/lease.js'
+import { StoreFailed } from '../../../../domain/store-failed.js'
+import { failingWork } from '../../../../projections/subscriptions/retries/failing-work.js'
+import { testLease } from '../../../kit/parts/lease.js'
 
 const lease = testLease('shard')
 const away = new StoreFailed({ kind: 'unavailable', reason: 'away' })

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
-import { reasonOf } from '../../domain/failure-reason.js'
-import type { Time } from '../../domain/ports.js'
-import { isEnding, type Lease } from './leases.js'
+import { reasonOf } from '../../../domain/failure-reason.js'
+import type { Time } from '../../../domain/ports.js'
+import { isEnding, type Lease } from '../leases.js'
 
 /** What a worker under leases fails at and tries again: health tells of it while that lasts, and while its lease does. */
 export type FailingWork = {

@@ -1,7 +1,7 @@
-import type { Aggregate, CausingEvent } from '../../domain/aggregate.js'
-import { streamOf, type Decider } from '../../domain/decider.js'
-import type { Position } from '../../domain/event.js'
-import type { DomainEvent } from '../../domain/events.js'
+import type { Aggregate, CausingEvent } from '../../../domain/aggregate.js'
+import { streamOf, type Decider } from '../../../domain/decider.js'
+import type { Position } from '../../../domain/event.js'
+import type { DomainEvent } from '../../../domain/events.js'
 import type {
   AnyCommand,
   CommandHandler,
@@ -10,13 +10,13 @@ import type {
   Ids,
   Logger,
   StoreFailure,
-} from '../../domain/ports.js'
-import { StatedFailure } from '../../domain/failure-reason.js'
-import { E, type Either } from '../../domain/prelude.js'
-import { orThrow, StoreFailed } from '../../domain/store-failed.js'
+} from '../../../domain/ports.js'
+import { StatedFailure } from '../../../domain/failure-reason.js'
+import { E, type Either } from '../../../domain/prelude.js'
+import { orThrow, StoreFailed } from '../../../domain/store-failed.js'
 import { isLogged, type Backoff } from './backoff.js'
-import { guardedCommandHandler } from './lease-guard.js'
-import { isEnding, type Lease } from './leases.js'
+import { guardedCommandHandler } from '../lease-guard.js'
+import { isEnding, type Lease } from '../leases.js'
 import type { FailingWork } from './failing-work.js'
 
 export type RetryPorts = {

@@ -1,4 +1,4 @@
-import type { Time } from '../../domain/ports.js'
+import type { Time } from '../../../domain/ports.js'
 
 /**
  * Waits before something that failed so many times in a row is tried again, or, after no failure, before somebody looks
