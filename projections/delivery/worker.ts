@@ -2,14 +2,13 @@ import { aborted } from '../../domain/abortable.js'
 import { beginning, type Position } from '../../domain/event.js'
 import type { WebhookId } from '../../domain/ids.js'
 import type { EventStore } from '../../domain/ports.js'
-import { E } from '../../domain/prelude.js'
-import { orThrow, StoreFailed } from '../../domain/store-failed.js'
+import { orThrow } from '../../domain/store-failed.js'
 import type { ProjectedEvent } from '../projection.js'
 import type { Follower } from '../subscriptions/follower.js'
 import type { LeasedFollower } from '../subscriptions/leased-follower.js'
-import { isLogged } from '../subscriptions/retries/backoff.js'
-import { reasonOf, StatedFailure } from '../../domain/failure-reason.js'
+import { StatedFailure } from '../../domain/failure-reason.js'
 import { isEnding, type Lease } from '../subscriptions/leases.js'
+import { workWithRetry, type RetriedWorkPorts } from '../subscriptions/retries/retried-work.js'
 import { arrivals } from './arrivals.js'
 import { attemptWith, type AttemptPorts } from './attempts/attempt.js'
 import { newDeliveries } from './attempts/new-deliveries.js'
@@ -113,11 +112,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
 }
 
 /** The longer work of the queues; what it can't do is set aside. */
-const jobsOf = (
-  jobPorts: JobPorts,
-  ports: Pick<WorkerPorts, 'logger' | 'backoff' | 'failingWork'>,
-  { guardedJob, answeringJob, learn }: SetAside,
-) => {
+const jobsOf = (jobPorts: JobPorts, ports: RetriedWorkPorts, { guardedJob, answeringJob, learn }: SetAside) => {
   const { expect } = jobPorts
   const resends = bulkResends(jobPorts)
   const reconcile = answeringJob(reconcileBacklog(jobPorts))
@@ -151,7 +146,7 @@ const jobsOf = (
  * Where the log stood when this process had begun to hold a shard. Another process may have tried what became due before. Until the
  * position is known, nothing counts as new.
  */
-const shardHeadsOn = ({ store, backoff, failingWork }: Pick<WorkerPorts, 'store' | 'backoff' | 'failingWork'>) => {
+const shardHeadsOn = (ports: Pick<WorkerPorts, 'store'> & RetriedWorkPorts) => {
   const heads = new Map<string, Position>()
   let begunAt = beginning
   let next: ReturnType<EventStore['head']> | undefined
@@ -159,21 +154,16 @@ const shardHeadsOn = ({ store, backoff, failingWork }: Pick<WorkerPorts, 'store'
   const headNow = (): ReturnType<EventStore['head']> =>
     (next ??= Promise.resolve().then(() => {
       next = undefined
-      return store.head()
+      return ports.store.head()
     }))
   return {
     begin: async (lease: Lease): Promise<void> => {
-      const tried = `the head for ${lease.name}`
-      for (let failures = 0; !isEnding(lease); failures += 1) {
-        const head = await headNow()
-        if (E.isRight(head)) {
-          if (!isEnding(lease)) heads.set(lease.name, head.right)
-          break
-        }
-        failingWork.failed(lease, tried, new StoreFailed(head.left))
-        await backoff(failures, lease.ending)
-      }
-      failingWork.ended(tried)
+      const message = 'the head of the log could not be read for a shard'
+      const retried = { lease, name: `the head for ${lease.name}`, message, fields: { shard: lease.name } }
+      await workWithRetry(ports, retried, async () => {
+        const head = orThrow(await headNow())
+        if (!isEnding(lease)) heads.set(lease.name, head)
+      })
     },
     end: ({ name }: Lease): void => void heads.delete(name),
     /** The log is followed from here again: what became due before may have been tried already. */
@@ -193,11 +183,8 @@ type Searched = {
 }
 
 /** Takes the queues of the webhooks that have something to do, as far as this process holds them: all, or those of a shard. */
-const searchForWork = (
-  { documents, logger, backoff, failingWork }: WorkerPorts,
-  { queues, resending, take }: Searched,
-) => {
-  const waiting = waitingWebhooks(documents)
+const searchForWork = (ports: WorkerPorts, { queues, resending, take }: Searched) => {
+  const waiting = waitingWebhooks(ports.documents)
 
   const inAll = async (lease?: Lease): Promise<void> => {
     for (const webhookId of new Set([...(await waiting()), ...resending()])) {
@@ -205,19 +192,10 @@ const searchForWork = (
       if (queue !== undefined && (lease === undefined || queue.lease === lease)) take(queue)
     }
   }
-  const inShard = async (lease: Lease): Promise<void> => {
-    for (let failures = 0; !isEnding(lease); failures += 1) {
-      try {
-        await inAll(lease)
-        break
-      } catch (error) {
-        if (isLogged(failures))
-          logger.warn({ shard: lease.name, reason: reasonOf(error) }, 'the webhooks of a shard could not be read')
-        failingWork.failed(lease, lease.name, error)
-        await backoff(failures, lease.ending)
-      }
-    }
-    failingWork.ended(lease.name)
+  const inShard = (lease: Lease): Promise<void> => {
+    const { name } = lease
+    const retried = { lease, name, message: 'the webhooks of a shard could not be read', fields: { shard: name } }
+    return workWithRetry(ports, retried, () => inAll(lease))
   }
   const takeOver = async (lease: Lease, shown: (signal: AbortSignal) => Promise<void>): Promise<void> => {
     await inShard(lease)

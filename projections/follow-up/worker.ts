@@ -2,15 +2,16 @@ import { aborted } from '../../domain/abortable.js'
 import { account } from '../../domain/account.js'
 import { idIn } from '../../domain/decider.js'
 import type { AccountId, EngagementId } from '../../domain/ids.js'
-import { isLogged } from '../subscriptions/retries/backoff.js'
-import { reasonOf, StatedFailure } from '../../domain/failure-reason.js'
+import { StatedFailure } from '../../domain/failure-reason.js'
 import type { Follower } from '../subscriptions/follower.js'
 import { isEnding, type Lease } from '../subscriptions/leases.js'
+import { workWithRetry } from '../subscriptions/retries/retried-work.js'
 import type { ProjectedEvent } from '../projection.js'
 import { contactShards } from '../read-models/contact-shards.js'
 import { arrivalsOf } from './arrivals.js'
 import { accountWaits, type AccountWaits } from './sending/account-waits.js'
 import { beginDue } from './due/begin-due.js'
+import type { TurnId } from './due/due-in-shard.js'
 import { sendingRates } from './sending/rate.js'
 import { segmentReservations } from './sending/segment-reservations.js'
 import { followUpWorkerName, shardUnder, turnsOf, type Shard, type TurnPorts } from './turns.js'
@@ -29,7 +30,7 @@ type FollowUpWorker = {
 export const followUpWorker = (
   given: Omit<TurnPorts, 'rates' | 'reservations' | 'consentsUnderCheck'>,
 ): FollowUpWorker => {
-  const { projected, logger, backoff, failingWork } = given
+  const { projected } = given
   const readModels = [projected.followUps, projected.messages]
   const shards = new Map<string, Shard>()
   const waits = new Set<AccountWaits>()
@@ -82,19 +83,10 @@ export const followUpWorker = (
       waits.add(ofAccounts)
       const resuming = ofAccounts.work()
       void aborted(lease.ending).then(shard.wakeUp.wake)
-      let failures = 0
-      while (!isEnding(lease)) {
-        try {
-          await beginDue(ports, shard, (id) => void shard.underWay.set(id, turns.take(shard, id)))
-          failures = 0
-        } catch (error) {
-          if (isLogged(failures))
-            logger.warn({ shard: lease.name, reason: reasonOf(error) }, 'due follow-ups could not be read')
-          failingWork.failed(lease, lease.name, error)
-          await backoff(failures, lease.ending)
-          failures += 1
-        }
-      }
+      const { name } = lease
+      const retried = { lease, name, message: 'due follow-ups could not be read', fields: { shard: name } }
+      const begin = (id: TurnId): void => void shard.underWay.set(id, turns.take(shard, id))
+      while (!isEnding(lease)) await workWithRetry(ports, retried, () => beginDue(ports, shard, begin))
       shards.delete(lease.name)
       waits.delete(ofAccounts)
       await Promise.all([resuming, ...shard.underWay.values()])

@@ -8,12 +8,12 @@ import { parkedWork, recordedBy, type ParkedUnderLease, type ParkedWork } from '
 import type { Query } from '../ports.js'
 import { collectionOf } from '../projection.js'
 import { notices, type NoticeDocument } from '../read-models/notices.js'
-import { isLogged } from '../subscriptions/retries/backoff.js'
 import { reasonOf, StatedFailure } from '../../domain/failure-reason.js'
 import { follow, type Follower, type RunningFollower } from '../subscriptions/follower.js'
 import type { LeasedFollower } from '../subscriptions/leased-follower.js'
 import { isEnding, type Lease } from '../subscriptions/leases.js'
 import { FailedForGood } from '../subscriptions/retries/retried-command.js'
+import { workWithRetry } from '../subscriptions/retries/retried-work.js'
 import { attemptNotice, type AttemptPorts } from './attempt.js'
 import { wakeUp, type WakeUp } from '../../domain/wake-up.js'
 
@@ -70,18 +70,8 @@ export const mailer = (ports: MailerPorts): Mailer => {
     void aborted(lease.ending).then(holder.wakeUp.wake)
     const ofNotices = follow(dueNotices(ports, holder), { store, logger, backoff })
     following = ofNotices
-    let failures = 0
-    while (!isEnding(lease)) {
-      try {
-        await mailDue(ports, holder)
-        failures = 0
-      } catch (error) {
-        if (isLogged(failures)) logger.warn({ reason: reasonOf(error) }, 'due notices could not be read')
-        failingWork.failed(lease, mailerName, error)
-        await backoff(failures, lease.ending)
-        failures += 1
-      }
-    }
+    const retried = { lease, name: mailerName, message: 'due notices could not be read' }
+    while (!isEnding(lease)) await workWithRetry(ports, retried, () => mailDue(ports, holder))
     following = undefined
     await Promise.all([...holder.inFlight.values()].map(({ ended }) => ended))
     await ofNotices.stop()

@@ -1,8 +1,5 @@
-import type { Logger } from '../../../domain/ports.js'
-import { isLogged, type Backoff } from '../../subscriptions/retries/backoff.js'
-import { reasonOf } from '../../../domain/failure-reason.js'
 import { isEnding } from '../../subscriptions/leases.js'
-import type { FailingWork } from '../../subscriptions/retries/failing-work.js'
+import { workWithRetry, type RetriedWorkPorts } from '../../subscriptions/retries/retried-work.js'
 import type { WebhookQueue } from '../queue/webhook-queue.js'
 
 /** Work beside the attempts that is done for one queue at a time, again and again. */
@@ -23,31 +20,24 @@ type Definition = {
   readonly work: (queue: WebhookQueue) => Promise<void>
 }
 
-type Ports = { readonly logger: Logger; readonly backoff: Backoff; readonly failingWork: FailingWork }
-
 type Run = { isWantedAgain: boolean; done: Promise<void> }
 
-export const scheduledJob = ({ name, work }: Definition, { logger, backoff, failingWork }: Ports): ScheduledJob => {
+export const scheduledJob = ({ name, work }: Definition, ports: RetriedWorkPorts): ScheduledJob => {
   const running = new Map<WebhookQueue, Run>()
 
   const untilDone = async (queue: WebhookQueue, run: Run): Promise<void> => {
-    const tried = `${name} of ${queue.webhookId}`
-    let failures = 0
-    while (run.isWantedAgain && !isEnding(queue.lease)) {
-      run.isWantedAgain = false
-      try {
-        await work(queue)
-        failingWork.ended(tried)
-        failures = 0
-      } catch (error) {
-        if (isLogged(failures))
-          logger.warn({ webhook: queue.webhookId, reason: reasonOf(error) }, `${name} failed and is retried`)
-        run.isWantedAgain = true
-        failingWork.failed(queue.lease, tried, error)
-        await backoff(failures, queue.lease.ending)
-        failures += 1
-      }
+    const { lease, webhookId } = queue
+    const retried = {
+      lease,
+      name: `${name} of ${webhookId}`,
+      message: `${name} failed and is retried`,
+      fields: { webhook: webhookId },
     }
+    while (run.isWantedAgain && !isEnding(lease))
+      await workWithRetry(ports, retried, () => {
+        run.isWantedAgain = false
+        return work(queue)
+      })
     running.delete(queue)
   }
   return {

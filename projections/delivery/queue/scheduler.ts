@@ -2,11 +2,11 @@ import { over } from '../../../domain/abortable.js'
 import type { Instant } from '../../../domain/instant.js'
 import type { Clock, EventStore, Logger } from '../../../domain/ports.js'
 import type { Documents } from '../../ports.js'
-import { isLogged, type Backoff } from '../../subscriptions/retries/backoff.js'
-import { reasonOf } from '../../../domain/failure-reason.js'
+import type { Backoff } from '../../subscriptions/retries/backoff.js'
 import type { LeasedFollower } from '../../subscriptions/leased-follower.js'
 import { isEnding } from '../../subscriptions/leases.js'
 import type { FailingWork } from '../../subscriptions/retries/failing-work.js'
+import { workWithRetry } from '../../subscriptions/retries/retried-work.js'
 import { attemptsInFlight, type Attempt } from './attempts-in-flight.js'
 import { fill } from './filling.js'
 import { semaphore } from './semaphore.js'
@@ -45,7 +45,7 @@ const readAtOnce = 8
 
 /** Schedules the attempts of any number of queues, which share the slots of this process. */
 export const scheduler = (ports: SchedulerPorts): Scheduler => {
-  const { clock, logger, backoff, failingWork } = ports
+  const { clock } = ports
   const slots = processSlots()
   const limited = semaphore(readAtOnce)
 
@@ -60,28 +60,31 @@ export const scheduler = (ports: SchedulerPorts): Scheduler => {
   /** Fills the queue until nothing has changed meanwhile: two that fill it at once would begin a delivery twice. */
   const run = async (queue: WebhookQueue): Promise<void> => {
     queue.isFilling = true
-    let failures = 0
+    const { lease, webhookId } = queue
+    const retried = {
+      lease,
+      name: webhookId,
+      message: 'due deliveries could not be read',
+      fields: { webhook: webhookId },
+    }
     do {
-      queue.needsRefill = false
-      try {
-        if ((await limited(() => fill(filling, queue))) === 'no-slot') waitForSlot(queue)
-        failures = 0
-        failingWork.ended(queue.webhookId)
-      } catch (error) {
-        if (isLogged(failures))
-          logger.warn({ webhook: queue.webhookId, reason: reasonOf(error) }, 'due deliveries could not be read')
-        queue.needsRefill = true
-        failingWork.failed(queue.lease, queue.webhookId, error)
-        // Others may have its slot while it waits.
-        slots.scheduled(queue)
-        slots.wake(schedule)
-        await backoff(failures, queue.lease.ending)
-        failures += 1
-      }
-    } while (queue.needsRefill && !isEnding(queue.lease))
+      await workWithRetry(ports, retried, () => refill(queue))
+    } while (queue.needsRefill && !isEnding(lease))
     queue.isFilling = false
     slots.scheduled(queue)
     slots.wake(schedule)
+  }
+
+  const refill = async (queue: WebhookQueue): Promise<void> => {
+    queue.needsRefill = false
+    try {
+      if ((await limited(() => fill(filling, queue))) === 'no-slot') waitForSlot(queue)
+    } catch (error) {
+      // Others may have its slot until it is tried again.
+      slots.scheduled(queue)
+      slots.wake(schedule)
+      throw error
+    }
   }
 
   const waitForSlot = (queue: WebhookQueue): void => {

@@ -13,8 +13,6 @@ import { wakeUp } from '../../../domain/wake-up.js'
 import type { Cursor, Documents } from '../../ports.js'
 import { waitsOf } from '../../read-models/contact-shards.js'
 import { usageIn } from '../../read-models/messages.js'
-import { isLogged } from '../../subscriptions/retries/backoff.js'
-import { reasonOf } from '../../../domain/failure-reason.js'
 import type { LeasedFollower } from '../../subscriptions/leased-follower.js'
 import { isEnding, type Lease } from '../../subscriptions/leases.js'
 import {
@@ -24,6 +22,7 @@ import {
   recordWithRetry,
   type RetryPorts,
 } from '../../subscriptions/retries/retried-command.js'
+import { workWithRetry } from '../../subscriptions/retries/retried-work.js'
 import { isMessageId, type DueInShard, type TurnId } from '../due/due-in-shard.js'
 import type { PartiesPorts } from './parties.js'
 import type { SegmentReservations } from './segment-reservations.js'
@@ -66,13 +65,14 @@ const interval = 125
 const longestTurn = 2_000
 
 export const accountWaits = (ports: Ports, shard: DueInShard): AccountWaits => {
-  const { logger, backoff, failingWork } = ports
   const { lease } = shard
-  const name = `waits of ${lease.name}`
+  const message = 'what waits for accounts could not be read'
+  const retried = { lease, name: `waits of ${lease.name}`, message, fields: { shard: lease.name } }
   /** The part of one account after that of another. */
   const passes = new Map<string, Pass>()
   const added = wakeUp()
   let wantedFinds = 1
+  let finds = 0
 
   const check = (accountId: AccountId, since: Position): void => {
     for (const of of kinds) passes.set(`${accountId}/${of}`, { accountId, of, since })
@@ -105,6 +105,13 @@ export const accountWaits = (ports: Ports, shard: DueInShard): AccountWaits => {
     if (rest !== undefined) passes.set(key, rest)
   }
 
+  const takeNext = async (): Promise<void> => {
+    const wanted = wantedFinds
+    if (finds < wanted) await findAll()
+    finds = wanted
+    if (passes.size > 0) await takeFirst()
+  }
+
   return {
     check,
     checkAll: () => {
@@ -113,25 +120,10 @@ export const accountWaits = (ports: Ports, shard: DueInShard): AccountWaits => {
     },
     work: async () => {
       void aborted(lease.ending).then(added.wake)
-      let finds = 0
-      let failures = 0
       while (!isEnding(lease)) {
         const more = added.signal()
-        try {
-          const wanted = wantedFinds
-          if (finds < wanted) await findAll()
-          finds = wanted
-          if (passes.size > 0) await takeFirst()
-          failingWork.ended(name)
-          failures = 0
-          if (passes.size === 0 && !isEnding(lease)) await aborted(more)
-        } catch (error) {
-          if (isLogged(failures))
-            logger.warn({ shard: lease.name, reason: reasonOf(error) }, 'what waits for accounts could not be read')
-          failingWork.failed(lease, name, error)
-          await backoff(failures, lease.ending)
-          failures += 1
-        }
+        await workWithRetry(ports, retried, takeNext)
+        if (passes.size === 0 && !isEnding(lease)) await aborted(more)
       }
     },
   }
