@@ -1,5 +1,5 @@
-import { hostOf } from '../../domain/web-address.js'
 import { createTransport } from 'nodemailer'
+import { hostOf } from '../../domain/web-address.js'
 import type { MailOutcome, MailSender } from '../../projections/notices/mail-sender.js'
 import { messageOf } from './message.js'
 

@@ -1,5 +1,5 @@
-import { sharedCalls } from '../in-process/shared-calls.js'
 import type { Db } from 'mongodb'
+import { sharedCalls } from '../in-process/shared-calls.js'
 import type { StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import type { Collection, Documents } from '../../projections/ports.js'

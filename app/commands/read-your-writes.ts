@@ -1,5 +1,5 @@
-import { withinLimit } from '../../domain/abortable.js'
 import { setMaxListeners } from 'node:events'
+import { withinLimit } from '../../domain/abortable.js'
 import { beginning, type Position, type Recorded } from '../../domain/event.js'
 import type { DomainEvent } from '../../domain/events.js'
 import type { Time } from '../../domain/ports.js'

@@ -1,6 +1,6 @@
-import { sharedCalls } from '../../in-process/shared-calls.js'
 import type { LookupAddress } from 'node:dns'
 import { lookup } from 'node:dns/promises'
+import { sharedCalls } from '../../in-process/shared-calls.js'
 import { hostsFile } from './hosts-file.js'
 import { isLocalName } from './local-name.js'
 import { nameServers } from './name-servers.js'

@@ -1,6 +1,6 @@
-import { hostOf } from '../../../domain/web-address.js'
 import { isIP } from 'node:net'
 import { join } from 'node:path'
+import { hostOf } from '../../../domain/web-address.js'
 import type { MailSender } from '../../../projections/notices/mail-sender.js'
 import type { Config } from '../config.js'
 

@@ -1,5 +1,5 @@
-import { maximalAttempts } from '../../../domain/retry-schedule.js'
 import { hash } from 'node:crypto'
+import { maximalAttempts } from '../../../domain/retry-schedule.js'
 import { beginning } from '../../../domain/event.js'
 import { millisecondsOf } from '../../../domain/instant.js'
 import type { Arrival } from './receivers.js'
