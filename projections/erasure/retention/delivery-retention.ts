@@ -1,10 +1,10 @@
-import { streamOf } from '../../domain/decider.js'
-import { delivery } from '../../domain/delivery.js'
-import type { Ids } from '../../domain/ports.js'
-import { deliveries, type DeliveryDocument } from '../read-models/deliveries.js'
-import { guardedCommandHandler } from '../subscriptions/lease-guard.js'
-import { eraseDelivery, type DeliveryErasurePorts } from './erased-delivery.js'
-import type { RetentionPolicy } from './retention.js'
+import { streamOf } from '../../../domain/decider.js'
+import { delivery } from '../../../domain/delivery.js'
+import type { Ids } from '../../../domain/ports.js'
+import { deliveries, type DeliveryDocument } from '../../read-models/deliveries.js'
+import { guardedCommandHandler } from '../../subscriptions/lease-guard.js'
+import { eraseDelivery, type DeliveryErasurePorts } from '../erased-delivery.js'
+import type { RetentionPolicy } from './policy.js'
 
 type Ports = DeliveryErasurePorts & { readonly ids: Pick<Ids, 'uuid'> }
 
