@@ -37,7 +37,7 @@ export type FollowUpDocument = {
   readonly gives_up_at: Instant | null
   /** Present only until the consent is verified: nothing is sent before. */
   readonly consent?: 'awaited'
-  /** Present only while the message of its last step is neither sent nor given up: since when. Where it has ended that is still to come. */
+  /** Present only while its last step's message is neither sent nor given up, though it may have ended: since when. */
   readonly message_pending_since?: Instant
   /** Present only while something is due: in which queue, and when. */
   readonly queue?: string
@@ -48,8 +48,8 @@ export type FollowUpDocument = {
 }
 
 /**
- * First messages have a queue of their own, so that none waits for what is late, and so have those whose consent is to be verified, so
- * that none waits for whoever does that.
+ * First messages have a queue of their own, so that none waits for what is late. So have those whose consent is to be
+ * verified, so that none waits for whoever does that.
  */
 export const followUpQueueOf = (shard: string, kind: 'first' | 'later' | 'consent'): string => `${shard}/${kind}`
 

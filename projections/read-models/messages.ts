@@ -133,7 +133,7 @@ export const messages: Projection<MessageDocument> = {
   },
 }
 
-/** An answer has the same time as the text it answers, so it is ordered after it. Always text: MongoDB orders all dates after it. */
+/** An answer has the time of the text it answers, and comes after it. Always text: MongoDB orders all dates after it. */
 const orderOf = (created_at: Instant, wasAskedFor = false): string => `${created_at}/${wasAskedFor ? 1 : 0}`
 
 /** `month` such as 2026-01. */
@@ -161,7 +161,7 @@ const dueAnswer = ({ contact_id }: { readonly contact_id: ContactId }, next_at: 
   next_at,
 })
 
-/** The copies of erased messages that a provider still has wait apart: nothing that is to be sent is held up by them. */
+/** Copies of erased messages that a provider still has wait apart: they hold up nothing that is to be sent. */
 export const copyQueueOf = (shard: string): string => `${shard}/copies`
 
 const dueCopies = (contactId: ContactId, next_at: Instant) => ({
@@ -231,8 +231,8 @@ const afterTry = (
 export type Usage = { readonly messages: number; readonly segments: number }
 
 /**
- * What an account has sent in a month, such as 2026-01, as providers bill it. It costs one count for each segment of the longest message:
- * those that have at least one, those that have at least two, and so on.
+ * What an account has sent in a month, such as 2026-01, as providers bill it. Each segment of the longest message costs
+ * one count: of the messages that have at least one, at least two, and so on.
  */
 export const usageIn = async (
   { count }: Pick<Documents, 'count'>,
