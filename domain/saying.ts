@@ -36,10 +36,10 @@ export const afterOptIn = (sayings: Sayings, saying: Saying | undefined): Saying
 const withSaying = ({ said = [] }: Sayings, { event_id }: Saying): ReadonlyArray<string> =>
   [...said, event_id].slice(-remembered)
 
-/** Whichever process hears it last. */
+/** By time, since two processes may record the texts in either order. */
 export const wasSaidBeforeOptOut = ({ optedOutAt }: Sayings, { at }: Saying): boolean =>
   optedOutAt !== undefined && at < optedOutAt
 
-/** Whichever process hears it last. Only what is said to the sender is in a known order, so only that can be too old. */
+/** By time, too. Only what is said to the sender is in a known order, so only that can be too old. */
 export const wasSaidBeforeOptIn = ({ optedInAt }: Sayings, { at, to_sender }: Saying): boolean =>
   to_sender === true && optedInAt !== undefined && at < optedInAt

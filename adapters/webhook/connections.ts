@@ -35,7 +35,7 @@ const longestIdle = 4_000
 const longestPerAddress = 1_250
 
 /** Bytes that are read at once: of a flood no more than this arrives before it can be cut off. */
-const readAtOnce = 4_096
+const readBufferBytes = 4_096
 
 const pooled = { keepAlive: true, timeout: longestIdle } as const
 
@@ -123,6 +123,6 @@ const reportConnections = (
 }
 
 const readInPieces = (push: (piece: Buffer) => boolean): OnReadOpts => ({
-  buffer: Buffer.allocUnsafeSlow(readAtOnce),
+  buffer: Buffer.allocUnsafeSlow(readBufferBytes),
   callback: (length, buffer) => push(Buffer.from(buffer.subarray(0, length))),
 })

@@ -59,10 +59,10 @@ export const clientCommands = ({
   return {
     execute: async (decider, id, command, actor, assumed) => {
       const cause = { actor, eventId: ids.uuid }
-      const atOnce = await unitOfWork?.(decider, id, command, cause, assumed)
-      if (atOnce !== undefined) {
-        await awaitReadModels(atOnce.all)
-        return E.right({ isPending: false, ...atOnce })
+      const done = await unitOfWork?.(decider, id, command, cause, assumed)
+      if (done !== undefined) {
+        await awaitReadModels(done.all)
+        return E.right({ isPending: false, ...done })
       }
       const result = await commandHandler.execute(decider, id, command, cause, assumed)
       if (E.isLeft(result)) return result

@@ -17,7 +17,7 @@ import type { LeasedFollower } from '../../projections/subscriptions/leased-foll
 import type { ClientCommands } from './client-commands.js'
 import { loadState } from './states/current-states.js'
 import { longestTrust } from './states/in-memory-projection.js'
-import { isShownBy, type Showing } from './states/shown-by.js'
+import { haveCaughtUp, type ReadModelFollower } from './states/caught-up-read-models.js'
 
 /** How far an erasure has come. */
 type ErasureEnd = {
@@ -39,7 +39,7 @@ type Ports = {
   readonly store: Pick<EventStore, 'readLast'>
   readonly eraser: Pick<LeasedFollower, 'caughtUpTo'>
   /** What maintains the read models that show something of contacts. */
-  readonly showing: ReadonlyArray<Showing>
+  readonly readModelFollowers: ReadonlyArray<ReadModelFollower>
   readonly documents: Pick<Documents, 'exists'>
   /**
    * Where these read models are built anew, by any process: what was read of the contact may stand there, also after a rebuild that failed,
@@ -62,7 +62,7 @@ const looks = { first: 20, longest: 250 }
 const unexpected = { kind: 'unexpected' } as const
 
 export const erasuresOn = (ports: Ports): Erasures => {
-  const { commandHandler, eraser, showing, purges, isShared, time } = ports
+  const { commandHandler, eraser, readModelFollowers, purges, isShared, time } = ports
   return {
     ended: async (id, requestedAt) => {
       if (requestedAt !== undefined)
@@ -81,7 +81,7 @@ export const erasuresOn = (ports: Ports): Erasures => {
       if (closed.right === undefined) return pending
       const isBuilding = await areBuilding(ports)
       if (E.isLeft(isBuilding)) return isBuilding
-      if (isBuilding.right || !(await isShownBy(time, showing, closed.right, longestWait))) return pending
+      if (isBuilding.right || !(await haveCaughtUp(time, readModelFollowers, closed.right, longestWait))) return pending
       for (const purge of purges) {
         const isPurged = await purge()
         if (E.isLeft(isPurged)) return isPurged

@@ -19,7 +19,7 @@ import type { Lease } from '../../projections/subscriptions/leases.js'
 import { ofThisProcess, type ObservedFollower } from '../http/monitoring/lags.js'
 import type { ProcessRole } from './config.js'
 import { followerOf, storeBackoff, type Followers } from './followers.js'
-import { built } from './start/built.js'
+import { built } from './start/read-model-wait.js'
 import { workersOn, type FollowingWorker, type WorkerPorts, type Workers } from './workers.js'
 
 /** The work of this process beside requests: followers, deliveries, mail. */
@@ -67,7 +67,7 @@ export const backgroundWork = (ports: Ports): BackgroundWork => {
       readModels.map(({ projection }) => projection),
       stopping.signal,
     )
-  /** `tried`: what its worker tries again stands still as well. */
+  /** `tried`: what its worker tries again, of which health tells with the follower. */
   const start = (follower: Follower, tried: Pick<FailingWork, 'reason'>): RunningFollower => {
     const running = follow(follower, { store, logger, backoff: exponentialBackoff(storeBackoff, time) })
     return { ...running, retrying: () => running.retrying() ?? tried.reason() }

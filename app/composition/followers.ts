@@ -3,7 +3,7 @@ import type { Messenger } from '../../domain/messenger.js'
 import type { Clock, CommandHandler, Logger, Time } from '../../domain/ports.js'
 import { deliveryWorkerName } from '../../projections/delivery/attempts/set-aside.js'
 import { deliveryFanOut } from '../../projections/delivery/fan-out/fan-out.js'
-import { followAtOnce } from '../../projections/erasure/concurrent-follower.js'
+import { followConcurrently } from '../../projections/erasure/concurrent-follower.js'
 import { eraser, eraserName } from '../../projections/erasure/eraser.js'
 import { noticeFanOut } from '../../projections/notices/fan-out.js'
 import { followUpWorkerName } from '../../projections/follow-up/turns.js'
@@ -78,7 +78,7 @@ const deliveryFanOutName = 'delivery_projector'
 const noticeFanOutName = 'notice_projector'
 
 /** What keeps its checkpoint without documents, and in the event store too. */
-export const processManagerNames = [reactionsName, deliveryFanOutName, noticeFanOutName, eraserName] as const
+export const checkpointedNames = [reactionsName, deliveryFanOutName, noticeFanOutName, eraserName] as const
 
 type GuardedPorts = { readonly commandHandler: CommandHandler; readonly checkpoint: Checkpoint }
 
@@ -103,7 +103,7 @@ export const followersOn = (ports: Ports): Followers => {
   })
   /** A follower without documents: its checkpoint and its commands end with its lease. */
   const checkpointedFollower = (
-    name: (typeof processManagerNames)[number],
+    name: (typeof checkpointedNames)[number],
     start: (guarded: GuardedPorts) => RunningFollower,
   ): LeasedFollower => {
     const interval = checkpointInterval[isShared ? 'shared' : store.positionUnit]
@@ -134,7 +134,7 @@ export const followersOn = (ports: Ports): Followers => {
     follow(noticeFanOut({ store, logger, ...guarded }), following),
   )
   const erasing = checkpointedFollower(eraserName, (guarded) =>
-    followAtOnce(
+    followConcurrently(
       eraser({
         ...{ store, messenger, logger, clock, time, reactions, deliveryFanOut: delivery },
         documents: { ...documents, find: findThere(documents) },
@@ -170,7 +170,7 @@ const ofContacts: ReadonlySet<Category> = new Set(['lead', 'contact', 'engagemen
 const thatShowContacts = (readModels: Followers['readModels']) => {
   const shown = readModels.filter(({ projection }) => projection.categories.some((one) => ofContacts.has(one)))
   return {
-    showing: shown.map(({ follower }) => follower),
+    readModelFollowers: shown.map(({ follower }) => follower),
     builds: shown.map(({ projection }) => collectionOf(projection, 'next')),
   }
 }

@@ -18,7 +18,7 @@ type SurfacePorts = ManagePorts &
   RestPorts &
   IntakePorts &
   HealthPorts &
-  Omit<MessagesPorts, 'unplaced' | 'showing'> & {
+  Omit<MessagesPorts, 'unplaced' | 'readModelFollowers'> & {
     readonly textProvider: TextProvider | undefined
     readonly readModels: Followers['readModels']
     readonly operatorKey: string
@@ -31,12 +31,12 @@ type SurfacePorts = ManagePorts &
 export const surfaces = (ports: SurfacePorts): ReadonlyArray<Routes> => {
   const { operatorKey, metrics, logger, roles, textProvider, readModels } = ports
   const shown = ({ name }: { readonly name: string }) => followerOf(readModels, name)
-  const texting = { ...ports, unplaced: metrics.unplaced, showing: [shown(contacts), shown(messages)] }
+  const texting = { ...ports, unplaced: metrics.unplaced, readModelFollowers: [shown(contacts), shown(messages)] }
   const api = [
     routesOf(restSurface(ports), logger),
     routesOf(intakeSurface(ports), logger),
     routesOf(manageSurface(ports, operatorKey), logger),
-    routesOf(linksSurface({ ...ports, showing: shown(messages) }), logger),
+    routesOf(linksSurface({ ...ports, readModelFollower: shown(messages) }), logger),
     ...(textProvider === undefined ? [] : [routesOf(messagesSurface(texting, textProvider), logger)]),
   ]
   const own = [routesOf(healthSurface(ports), logger), routesOf(metricsSurface(metrics), logger)]

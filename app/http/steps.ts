@@ -6,7 +6,7 @@ import { invalid, type Answer, type Problem } from './problem.js'
 /**
  * What an endpoint is made of. A step works on what the steps before it have found, its context; it adds to the context under
  * a name, or ends the pipeline with a problem. Its callback gives an Either, as it comes: at once, in a promise, or as a TaskEither.
- * Only that of `check` finds nothing: it gives what is wrong, if anything.
+ * The callback of `check` is different: it gives a problem, or undefined.
  *
  *     handle: flow(
  *       withAccount(ports),

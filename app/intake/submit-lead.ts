@@ -61,7 +61,7 @@ const factsOf =
     const current = await currentContact(commandHandler, accepting, submission.details.phone)()
     if (E.isLeft(current)) return current
     const engagementId = `neg_${ids.ulid()}` as const
-    const follows = whatFollows(ports, accepting, submission, engagementId)
+    const follows = followUpFacts(ports, accepting, submission, engagementId)
     const isOptedOut = await ports.senderOptOuts.includes(accepting.sender, submission.details.phone)
     if (E.isLeft(isOptedOut)) return isOptedOut
     const optedOutBefore = current.right.optedOutBefore || isOptedOut.right
@@ -93,7 +93,7 @@ const withoutErased = async (
 }
 
 /** Where the playbook sends nothing the consent counts all the same, since a member may write. */
-const whatFollows = (
+const followUpFacts = (
   { clock, verifiesConsents }: SubmitPorts,
   { playbook, consentHosts }: AcceptingSource,
   { details, consent: given }: Submission,

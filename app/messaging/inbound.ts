@@ -4,11 +4,11 @@ import { E, flow, pipe, TE, type TaskEither } from '../../domain/prelude.js'
 import type { InboundText, TextProvider } from '../../domain/text-provider.js'
 import { playbookVersions, type PlaybookVersions } from '../../projections/follow-up/playbook-versions.js'
 import type { LeasedFollower } from '../../projections/subscriptions/leased-follower.js'
-import { isShownBy, type Showing } from '../commands/states/shown-by.js'
+import { haveCaughtUp, type ReadModelFollower } from '../commands/states/caught-up-read-models.js'
 import type { Endpoint } from '../http/endpoint.js'
 import { invalid, type Problem } from '../http/problem.js'
 import { answer, bind, chain, check } from '../http/steps.js'
-import { ofSender, writtenToLast, type Addressed, type OfSender } from './addressed.js'
+import { recipientsOf, writtenToLast, type Addressed, type OfSender } from './recipients.js'
 import { inboundPathOf } from './paths.js'
 import { contactsMeant, receiveForEach, type ReceivingPorts } from './received-text.js'
 import { mayMeanToSender, saidToSender, type SaidToSender } from './sender-opt-out.js'
@@ -18,7 +18,7 @@ export type InboundPorts = Omit<ReceivingPorts, 'sharedSender'> & {
   readonly store: EventStore
   readonly time: Pick<Time, 'sleep'>
   /** What maintains the read models that tell who wrote to whom. */
-  readonly showing: ReadonlyArray<Showing & Pick<LeasedFollower, 'failure'>>
+  readonly readModelFollowers: ReadonlyArray<ReadModelFollower & Pick<LeasedFollower, 'failure'>>
   /** Counts what concerns nobody here. */
   readonly unplaced: (what: 'text' | 'report') => void
 }
@@ -61,7 +61,7 @@ const receiveText = (ports: Receiving, inbound: InboundText): TaskEither<Problem
   return pipe(
     TE.Do,
     bind('areShown', () => areNewestShown(ports, inbound)),
-    bind('addressed', () => ofSender(ports, { ...inbound, phone })),
+    bind('addressed', () => recipientsOf(ports, { ...inbound, phone })),
     bind('toSender', ({ addressed }) => saidBy(ports, inbound, phone, addressed.cameTo)),
     check(({ areShown, toSender }) => (areShown || saysSomething(toSender) ? undefined : newestNotShown)),
     chain(({ addressed, toSender }) =>
@@ -134,10 +134,13 @@ const newestNotShown: Problem = { kind: 'unavailable', reason: 'the newest messa
  * somebody mends it.
  */
 const areNewestShown =
-  ({ store, time, showing, longestWait }: Receiving, { text, mark }: InboundText): TaskEither<Problem, boolean> =>
+  (
+    { store, time, readModelFollowers, longestWait }: Receiving,
+    { text, mark }: InboundText,
+  ): TaskEither<Problem, boolean> =>
   async () => {
     if (mayMeanToSender(text, mark) === 'opted_out') return E.right(true)
-    const following = showing.filter(({ failure }) => failure() === undefined)
+    const following = readModelFollowers.filter(({ failure }) => failure() === undefined)
     const head = await store.head()
-    return E.isLeft(head) ? head : E.right(await isShownBy(time, following, head.right, longestWait))
+    return E.isLeft(head) ? head : E.right(await haveCaughtUp(time, following, head.right, longestWait))
   }

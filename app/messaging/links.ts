@@ -7,7 +7,7 @@ import { linkFromPath } from '../../domain/tracked-link.js'
 import type { Queries } from '../../projections/queries.js'
 import { messages, type MessageDocument } from '../../projections/read-models/messages.js'
 import type { ClientCommands } from '../commands/client-commands.js'
-import { isShownBy, type Showing } from '../commands/states/shown-by.js'
+import { haveCaughtUp, type ReadModelFollower } from '../commands/states/caught-up-read-models.js'
 import type { Request, Surface } from '../http/endpoint.js'
 import type { Problem } from '../http/problem.js'
 import { bind, bindOr } from '../http/steps.js'
@@ -16,7 +16,7 @@ type LinkPorts = {
   readonly store: Pick<EventStore, 'head'>
   readonly queries: Queries
   /** Maintains the read model that knows the links. */
-  readonly showing: Showing
+  readonly readModelFollower: ReadModelFollower
   readonly time: Pick<Time, 'sleep'>
   readonly clientCommands: ClientCommands
   readonly clock: Clock
@@ -63,7 +63,7 @@ const linkAt = async (ports: LinkPorts, path: string): Promise<Either<Problem, L
   if (E.isLeft(found) || found.right !== undefined) return found
   const head = await ports.store.head()
   if (E.isLeft(head)) return head
-  return (await isShownBy(ports.time, [ports.showing], head.right, longestWait))
+  return (await haveCaughtUp(ports.time, [ports.readModelFollower], head.right, longestWait))
     ? linkShown(ports, named)
     : E.left({ kind: 'unavailable', reason: 'the newest messages are not shown yet' })
 }

@@ -8,8 +8,8 @@ import type { ProviderMark } from '../../domain/reply-meaning.js'
 import type { PlaybookVersions } from '../../projections/follow-up/playbook-versions.js'
 import type { ClientCommands } from '../commands/client-commands.js'
 import { loadState } from '../commands/states/current-states.js'
-import { conversationsNotEnded, type Problem } from '../http/problem.js'
-import { ofSender, type Addressed, type AddressedPorts } from './addressed.js'
+import { engagementsNotEnded, type Problem } from '../http/problem.js'
+import { recipientsOf, type Addressed, type AddressedPorts } from './recipients.js'
 import { receivedMessage } from './received-message.js'
 import { saidByStrangers, saidToSender, type Said, type SaidToSender } from './sender-opt-out.js'
 
@@ -69,7 +69,7 @@ const receive = async (
   const done = await ports.clientCommands.execute(message, messageId, command, actor)
   if (E.isLeft(done)) return done
   const { events, isPending } = done.right
-  if (isPending && facts.right.meaning === 'opted_out') return E.left(conversationsNotEnded)
+  if (isPending && facts.right.meaning === 'opted_out') return E.left(engagementsNotEnded)
   return E.right({ facts: facts.right, events })
 }
 
@@ -157,7 +157,7 @@ const writtenToSender = async (
   if (said === undefined) return E.right({ ...toNobodyElse, saidAt })
   const to = { phone, providerId: messageId, to: [name], poolOfTo: undefined }
   return pipe(
-    ofSender(ports, to),
+    recipientsOf(ports, to),
     TE.flatMap(({ meant }) => contactsMeant(ports, said, meant, actor)),
     TE.map((contacts) => ({ said, saidAt, others: contacts.filter((one) => one.contactId !== contactId) })),
   )()

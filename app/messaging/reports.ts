@@ -67,12 +67,14 @@ const recorded = (
       return ports.clientCommands.execute(message, sent.id, command, 'provider')
     }),
     // One that was known says nothing of the sender as it is now.
-    chain(({ result }) => (result.events.length === 0 ? TE.right(undefined) : ofSender(ports, sent.state, report))),
+    chain(({ result }) =>
+      result.events.length === 0 ? TE.right(undefined) : holdOrRelease(ports, sent.state, report),
+    ),
   )
 }
 
 /** What gets through, or does not, tells of the sender too, where the account still sends from it. */
-const ofSender =
+const holdOrRelease =
   (
     { commandHandler, clientCommands, clock }: ReportPorts,
     { facts: { account_id: accountId }, sender: from }: Tried,

@@ -9,8 +9,8 @@ import { meaningOf, type ProviderMark, type ReplyMeaning } from '../../domain/re
 import { senderOptOut } from '../../domain/sender-opt-out.js'
 import type { ClientCommands } from '../commands/client-commands.js'
 import { loadState } from '../commands/states/current-states.js'
-import { conversationsNotEnded, type Problem } from '../http/problem.js'
-import { unreadableAccount, type Addressed } from './addressed.js'
+import { engagementsNotEnded, type Problem } from '../http/problem.js'
+import { unreadableAccount, type Addressed } from './recipients.js'
 
 type SenderOptOutPorts = {
   readonly commandHandler: Pick<CommandHandler, 'load'>
@@ -49,7 +49,7 @@ export const saidToSender = async (
   if (possible !== 'opted_out' && possible !== 'opted_in') return E.right(nothingSaid)
   const optsOut = possible === 'opted_out'
   const type = optsOut ? 'OptOutOfSender' : 'OptInToSender'
-  // The first one says what came last, so all begin with the same one: a pool of numbers before the numbers in it.
+  // The first stream decides the order of texts, so every process writes to the same one first: a pool before its numbers.
   const commands = names
     .toSorted((one, other) => (one < other ? 1 : -1))
     .map((name) => {
@@ -130,6 +130,6 @@ const saidByStranger = async (
   const type = said === 'opted_out' ? 'OptOutNumber' : 'OptInNumber'
   const done = await clientCommands.execute(contact, contactId, { type, contactId, accountId }, actor)
   if (E.isLeft(done) && done.left.kind !== 'lead-forgotten') return E.left(done.left)
-  if (E.isRight(done) && done.right.isPending && said === 'opted_out') return E.left(conversationsNotEnded)
+  if (E.isRight(done) && done.right.isPending && said === 'opted_out') return E.left(engagementsNotEnded)
   return E.right(false)
 }

@@ -19,7 +19,7 @@ import type { ClientCommands } from '../commands/client-commands.js'
 import { loadState } from '../commands/states/current-states.js'
 import { ownState } from '../commands/states/own-state.js'
 import type { Endpoint } from '../http/endpoint.js'
-import { conversationsNotEnded, type Problem } from '../http/problem.js'
+import { engagementsNotEnded, type Problem } from '../http/problem.js'
 import { answer, bind, check, execute, pathId, withBody } from '../http/steps.js'
 import type { Caller } from './caller.js'
 
@@ -85,7 +85,7 @@ export const conversionEndpoints = (ports: ConversionPorts): ReadonlyArray<Endpo
           newAggregate(conversionRecord),
         )
       }),
-      check(({ result }) => (result.isPending ? conversationsNotEnded : undefined)),
+      check(({ result }) => (result.isPending ? engagementsNotEnded : undefined)),
       answer(
         ({ result }) => (result.events.length > 0 ? 201 : 200),
         ({ result: { state }, facts }) => ({

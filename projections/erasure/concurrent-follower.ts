@@ -27,7 +27,7 @@ const mostUnhandled = 10_000
  * Follows the log, and handles at once what finds a place. Its position, and so its checkpoint, stays before the first event that has not
  * been handled, however many after it have been: these come again after a crash.
  */
-export const followAtOnce = (follower: ConcurrentFollower, ports: FollowPorts): RunningFollower => {
+export const followConcurrently = (follower: ConcurrentFollower, ports: FollowPorts): RunningFollower => {
   const { name, categories, checkpoint, skip } = follower
   const events = unhandledEvents()
   const { wake, reached } = waiters((wanted) => handling.isStopping() || events.position() >= wanted)
@@ -40,15 +40,15 @@ export const followAtOnce = (follower: ConcurrentFollower, ports: FollowPorts): 
       categories,
       begin: async () => {
         // What was read before a failure of the log is under way.
-        if (hasBegun) return events.takenTo()
-        events.takeTo(await checkpoint.load())
+        if (hasBegun) return events.readPosition()
+        events.readTo(await checkpoint.load())
         hasBegun = true
-        return events.takenTo()
+        return events.readPosition()
       },
       handle: handling.take,
       skip: async (undecodable) => {
         await skip(undecodable)
-        events.takeTo(undecodable.position)
+        events.readTo(undecodable.position)
       },
     },
     ports,
@@ -78,11 +78,11 @@ type Unhandled = QueuedWork & { readonly event: ProjectedEvent; readonly after: 
 
 type UnhandledEvents = {
   readonly size: () => number
-  readonly takenTo: () => Position
+  readonly readPosition: () => Position
   /** Up to there everything is handled. */
   readonly position: () => Position
   readonly add: (event: ProjectedEvent, work: QueuedWork) => Unhandled
-  readonly takeTo: (position: Position) => void
+  readonly readTo: (position: Position) => void
   readonly delete: (one: Unhandled) => void
 }
 
@@ -91,25 +91,25 @@ const unhandledEvents = (): UnhandledEvents => {
   const unhandled = new Set<Unhandled>()
   let taken = beginning
   let before = beginning
-  const takeTo = (position: Position): void => {
+  const readTo = (position: Position): void => {
     // On a server the events of one append may stand at one position.
     if (position > taken) before = taken
     taken = position
   }
   return {
     size: () => unhandled.size,
-    takenTo: () => taken,
+    readPosition: () => taken,
     position: () => {
       for (const { after } of unhandled) return after
       return taken
     },
     add: (event, work) => {
-      takeTo(event.position)
+      readTo(event.position)
       const one = { ...work, event, after: before }
       unhandled.add(one)
       return one
     },
-    takeTo,
+    readTo,
     delete: (one) => void unhandled.delete(one),
   }
 }
@@ -183,7 +183,7 @@ const handlingAtOnce = (
         if (work !== undefined) queue.add(unhandled.add(event, work))
         begin()
       }
-      unhandled.takeTo(position)
+      unhandled.readTo(position)
       await save(events)
     },
     retrying: reason,

@@ -15,7 +15,7 @@ import type { Documents } from '../ports.js'
 import { collectionOf } from '../projection.js'
 import { resends, type ResendDocument } from '../read-models/resends.js'
 import { caughtUp, type Awaited } from './caught-up.js'
-import type { ClosingPorts } from './closing.js'
+import type { ClosingPorts } from './stream-closing.js'
 import { entriesOf } from './contact-entries.js'
 
 /** What is left of a delivery. */

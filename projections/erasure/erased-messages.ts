@@ -9,7 +9,7 @@ import { message, type ErasedMessageEvent, type MessageIds } from '../../domain/
 import type { Cause } from '../../domain/ports.js'
 import { orThrow } from '../../domain/store-failed.js'
 import type { Documents } from '../ports.js'
-import { close } from './closing.js'
+import { close } from './stream-closing.js'
 import { messagesOf } from './contact-entries.js'
 import { findCopy, type CopyPorts } from './found-copies.js'
 

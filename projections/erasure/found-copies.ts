@@ -6,7 +6,7 @@ import { settlingTime, type Messenger, type OutgoingMessage, type Settled } from
 import type { Cause, Clock, Logger, Time } from '../../domain/ports.js'
 import { orThrow } from '../../domain/store-failed.js'
 import { executedOrThrow } from '../parking/final-failure.js'
-import type { ClosingPorts } from './closing.js'
+import type { ClosingPorts } from './stream-closing.js'
 
 export type CopyPorts = ClosingPorts & {
   readonly messenger: Pick<Messenger, 'settle'>

@@ -20,7 +20,7 @@ import { checkConsent, type ConsentPorts } from './consent-check.js'
 import { closeLastMessage, withdrawMessage } from './last-messages.js'
 import { settingsOf, type PlaybookVersions } from './playbook-versions.js'
 import { isOutdated } from './sending/account-change.js'
-import { mayTry, reachSegmentLimit } from './sending/hold.js'
+import { mayTry, reachSegmentLimit } from './sending/sender-hold.js'
 import { partiesOf, type OpenAccount, type Parties, type PartiesPorts } from './sending/parties.js'
 import type { SendingRates } from './sending/rate.js'
 import type { SegmentReservations } from './sending/segment-reservations.js'
@@ -58,7 +58,7 @@ export const takeTurn = async (ports: StepPorts, lease: Lease, id: EngagementId)
   if (parties.isOptOutNew) return learnOptOut(ports, lease, attribution)
   const lastMessage = followUp.messageId && (await loadOrThrow(commandHandler, message, followUp.messageId)).state
   const now = clock.now()
-  const newer = await newerThan(ports, parties, id)
+  const newer = await newerEngagement(ports, parties, id)
   const links = { site: await ports.siteUrl, code: linkCodeFrom(ports.ids.unguessable()) }
   const known = { engagement: state, lastMessage, settings, newer, links, now, ...parties }
   const next = await decideOn(ports, id, parties.account, known)
@@ -95,8 +95,8 @@ const wouldSend = async (
   const { state: current } = await loadOrThrow(ports.commandHandler, engagement, id)
   if (current.kind !== 'started') return false
   const parties = await partiesOf(ports, attribution)
-  const newer = await newerThan(ports, parties, id)
-  // What was sent in the last day, and the month, have this step by now, and a sender that is held waits for its probe.
+  const newer = await newerEngagement(ports, parties, id)
+  // The counts of the last day and the month include this step by now, and a held sender its probe: the earlier values count.
   const { sentInLastDay, heldUntil } = known
   const now = {
     ...parties,
@@ -120,7 +120,7 @@ const sendStep = async (
   const { clock, rates } = ports
   const { lease, facts } = sending
   const { account_id, engagement_id: id } = facts
-  const place = rates.placeOf(account.sender, id, clock.now())
+  const place = rates.nextSendTime(account.sender, id, clock.now())
   if (place !== undefined) return record(ports, lease, id, postponing(step, postpone.forRate(place)))
   const isProbe = heldUntil !== undefined
   if (!(await mayTry(ports, lease, account_id, isProbe))) return undefined
@@ -180,8 +180,8 @@ const postponeStep = async (
   return (await record(ports, lease, id, { ...command, insteadOf: next.until })) ?? position
 }
 
-/** One that was filtered, such as for its consent, sends nothing that could stand for the older one's messages. */
-const newerThan = async (
+/** A newer engagement that was filtered, such as for its consent, sends nothing, so it replaces no messages of this one. */
+const newerEngagement = async (
   { commandHandler }: StepPorts,
   { contact: person }: Parties,
   id: EngagementId,

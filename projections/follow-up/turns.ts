@@ -21,7 +21,7 @@ import { FailedForGood } from '../subscriptions/retries/retried-command.js'
 import { eraseCopies } from './copies.js'
 import { isMessageId, type DueInShard, type TurnId } from './due/due-in-shard.js'
 import { postponeTurn } from './due/postpone-turn.js'
-import { sendRequested } from './requested.js'
+import { sendRequested } from './requested-messages.js'
 import { takeTurn, type StepPorts } from './step.js'
 
 export type TurnPorts = StepPorts & {
@@ -68,12 +68,12 @@ const mostFailing = 1_000
 /** Turns of engagements, and of messages that are no steps. */
 export const turnsOf = (ports: TurnPorts, shardNamed: (name: string) => Shard | undefined): Turns => {
   const { projected, logger, backoff, failingWork, reservations } = ports
-  const placeOf = (_: string, first: ProjectedEvent | undefined): Shard | undefined => {
+  const holderOf = (_: string, first: ProjectedEvent | undefined): Shard | undefined => {
     const contactId = first && contactIn(first)
     return contactId === undefined ? undefined : shardNamed(contactShardOf(contactId))
   }
   const parked = parkedWork<Shard>(
-    { name: followUpWorkerName, actor: 'follow-up', placeOf, isShared, ...recorded },
+    { name: followUpWorkerName, actor: 'follow-up', holderOf, isNeededByOthers, ...recorded },
     ports,
   )
   const failing = new LRUCache<TurnId, number>({ max: mostFailing })
@@ -82,7 +82,7 @@ export const turnsOf = (ports: TurnPorts, shardNamed: (name: string) => Shard | 
   const failed = async (shard: Shard, id: TurnId, error: unknown): Promise<Position | undefined> => {
     if (isEnding(shard.lease)) throw error
     const failure = parked.finalFailure(id, error)
-    if (!isShared(failure.stream)) {
+    if (!isNeededByOthers(failure.stream)) {
       await parked.failed(shard, id, failure)
       return undefined
     }
@@ -140,7 +140,7 @@ const turnOf = (ports: TurnPorts, { lease, erasing }: Shard, id: TurnId): Promis
 }
 
 /** Whether turns of other engagements and messages need the stream too. */
-const isShared = (stream: string): boolean =>
+const isNeededByOthers = (stream: string): boolean =>
   [account, contact, playbook, sender].some((decider) => idIn(decider, stream) !== undefined)
 
 /** Of an event with which a stream begins. */

@@ -61,7 +61,7 @@ export const mailer = (ports: MailerPorts): Mailer => {
     const { store, logger, backoff } = ports
     const siteUrl = await Promise.race([ports.siteUrl, aborted(lease.ending)])
     if (siteUrl === undefined) return
-    const worker = { name: mailerName, actor: 'notice', ...recordedBy(notice), placeOf: () => holder }
+    const worker = { name: mailerName, actor: 'notice', ...recordedBy(notice), holderOf: () => holder }
     const parked: ParkedWork<LeaseHolder> = parkedWork(worker, ports)
     const holder: LeaseHolder = {
       ...{ lease, siteUrl, wakeUp: wakeUp(), parked },

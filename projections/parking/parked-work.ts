@@ -23,7 +23,7 @@ export type ParkedUnderLease = {
   readonly retried: Map<string, ParkedEventId>
 }
 
-type Worker<Place> = {
+type Worker<Holder> = {
   /** Parked events are known by it, so it stays as it is. */
   readonly name: string
   readonly actor: string
@@ -31,9 +31,9 @@ type Worker<Place> = {
   readonly streamOf: (id: string) => string
   readonly idIn: (stream: string) => string | undefined
   /** Where work is done that needs the stream, which begins with `first`; undefined where another process does it. */
-  readonly placeOf: (stream: string, first: ProjectedEvent | undefined) => Place | undefined
+  readonly holderOf: (stream: string, first: ProjectedEvent | undefined) => Holder | undefined
   /** Whether nothing is set aside for the stream, since much other work needs it: that is put off, and comes by itself. */
-  readonly isShared?: (stream: string) => boolean
+  readonly isNeededByOthers?: (stream: string) => boolean
 }
 
 /** Work whose ends are all recorded in the streams of one decider. */
@@ -44,7 +44,7 @@ export const recordedBy = (decider: { readonly category: string }): Pick<Worker<
 
 export type ParkedWorkPorts = RetryPorts & { readonly store: Pick<EventStore, 'read' | 'readLast'> }
 
-export type ParkedWork<Place> = {
+export type ParkedWork<Holder> = {
   /**
    * What the work failed with, where that is for good.
    * @throws `error` where trying again may help
@@ -55,22 +55,22 @@ export type ParkedWork<Place> = {
    * retry has failed.
    * @throws where the lease is lost before, and where the store fails
    */
-  readonly failed: (place: Place, id: string, error: FailedForGood) => Promise<void>
+  readonly failed: (holder: Holder, id: string, error: FailedForGood) => Promise<void>
   /**
    * Parks it, and sets nothing aside.
    * @throws as `failed`
    */
-  readonly park: (place: Place, error: FailedForGood) => Promise<void>
+  readonly park: (holder: Holder, error: FailedForGood) => Promise<void>
   /**
    * The exceptions before it count no more, and where there was a retry it is recorded that it has succeeded.
    * @throws where the lease is lost before
    */
-  readonly succeeded: (place: Place, id: string) => Promise<void>
+  readonly succeeded: (holder: Holder, id: string) => Promise<void>
   /**
-   * Resolves with the place where work is no longer set aside, since somebody asked for its retry; undefined where none is.
+   * Resolves with the holder where work is no longer set aside, since somebody asked for its retry; undefined where none is.
    * @throws StoreFailed
    */
-  readonly learn: (event: ProjectedEvent) => Promise<Place | undefined>
+  readonly learn: (event: ProjectedEvent) => Promise<Holder | undefined>
 }
 
 /** Of a stream whose newest event can't be decoded its id is all that is known. */
@@ -81,8 +81,8 @@ const newestOf = async (store: Pick<EventStore, 'readLast'>, stream: string): Pr
 }
 
 /** What is recorded of what was parked under a lease. */
-export const parkedRecords = <Place>(
-  { name, actor }: Pick<Worker<Place>, 'name' | 'actor'>,
+export const parkedRecords = <Holder>(
+  { name, actor }: Pick<Worker<Holder>, 'name' | 'actor'>,
   ports: ParkedWorkPorts,
 ) => {
   const { store, commandHandler, ids, logger } = ports
@@ -114,15 +114,15 @@ export const parkedRecords = <Place>(
 }
 
 /** What fails for good, as `FailedForGood` says: to do it again and again would help nobody. */
-export const parkedWork = <Place extends ParkedUnderLease>(
-  worker: Worker<Place>,
+export const parkedWork = <Holder extends ParkedUnderLease>(
+  worker: Worker<Holder>,
   ports: ParkedWorkPorts,
-): ParkedWork<Place> => {
-  const { name, placeOf, isShared = () => false } = worker
+): ParkedWork<Holder> => {
+  const { name, holderOf, isNeededByOthers = () => false } = worker
   const { park, recordRetry, answer } = parkedRecords(worker, ports)
   const exceptions = exceptionsInARow()
 
-  const retry = async (parked: ParkedEventId): Promise<Place | undefined> => {
+  const retry = async (parked: ParkedEventId): Promise<Holder | undefined> => {
     const state = await parkedStateOf(ports, name, parked)
     // It comes again after a crash, when its end may have been recorded.
     if (state?.kind !== 'retrying') return undefined
@@ -133,20 +133,20 @@ export const parkedWork = <Place extends ParkedUnderLease>(
       return undefined
     }
     const { first, lastId } = orThrow(ends)
-    if (isShared(event_stream)) {
+    if (isNeededByOthers(event_stream)) {
       await answer(parked, undefined)
       return undefined
     }
-    const place = placeOf(event_stream, first)
-    if (place === undefined) return undefined
-    const released = [...place.setAside].flatMap(([id, by]) => (by === parked ? [id] : []))
-    for (const id of released) place.setAside.delete(id)
-    forgetSkipped(place.setAside)
+    const holder = holderOf(event_stream, first)
+    if (holder === undefined) return undefined
+    const released = [...holder.setAside].flatMap(([id, by]) => (by === parked ? [id] : []))
+    for (const id of released) holder.setAside.delete(id)
+    forgetSkipped(holder.setAside)
     const id = worker.idIn(event_stream)
     // What it failed on can be read again, or somebody has recorded since how the work ended.
     if (id === undefined || (released.length === 0 && lastId !== event_id)) await answer(parked, undefined)
-    else place.retried.set(id, parked)
-    return place
+    else holder.retried.set(id, parked)
+    return holder
   }
 
   return {

@@ -23,7 +23,7 @@ import {
   type StoredRow,
 } from './sql.js'
 import type { DocumentTables } from './tables.js'
-import { othersHadTheirTurn, readingTurns } from './turns.js'
+import { othersHadTheirTurn, readingTurns } from './read-turns.js'
 
 /** Documents that a walk reads at once, and rows that a count does. */
 const pageSize = 1000

@@ -13,7 +13,7 @@ export const rebuildCommand = new Command('rebuild')
       const service = await runningService(config)
       if (E.isLeft(service)) return service
       if (service.right !== undefined) {
-        const { rebuildServed } = await import('./served.js')
+        const { rebuildServed } = await import('./service-rebuild.js')
         return rebuildServed(service.right, names)
       }
       const { rebuildReadModels } = await import('./rebuild.js')

@@ -23,7 +23,7 @@ import { ofNobodyElse } from '../../composition/start/store-checks.js'
 import { openStores } from '../../composition/stores.js'
 import { progressBar } from '../progress.js'
 import { toldReason } from '../run.js'
-import { attempts, oneAttempt, type Attempts } from './attempts.js'
+import { attempts, oneAttempt, type Attempts } from './retries.js'
 import { leasesOn, type Leases } from './leases.js'
 
 type Stores = { readonly store: EventStore; readonly documents: Documents }

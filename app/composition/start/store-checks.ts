@@ -13,7 +13,7 @@ import { readModels } from '../../../projections/read-models/registry.js'
 import { checkpointCollection } from '../../../projections/subscriptions/checkpoint.js'
 import { snapshotCollection } from '../../commands/snapshots.js'
 import type { Config } from '../config.js'
-import { processManagerNames } from '../followers.js'
+import { checkpointedNames } from '../followers.js'
 import { secretKeyFile } from './secrets.js'
 import type { Stores } from '../stores.js'
 
@@ -53,7 +53,7 @@ const firstEventKey = 'first_event'
 const collectionNames = [
   logCollection.name,
   snapshotCollection.name,
-  ...processManagerNames,
+  ...checkpointedNames,
   ...readModels.map(({ name }) => name),
 ]
 
@@ -104,10 +104,10 @@ export const withinLog = async (
 ): Promise<Either<string, undefined>> => {
   const collections = [
     ...readModels.flatMap((one) => [collectionOf(one), collectionOf(one, 'next')]),
-    ...processManagerNames.map(checkpointCollection),
+    ...checkpointedNames.map(checkpointCollection),
   ]
   const inDocuments = furthest(await Promise.all(collections.map((one) => documents.progress(one))))
-  const inLog = furthest(await Promise.all(processManagerNames.map((name) => store.checkpoint(name))))
+  const inLog = furthest(await Promise.all(checkpointedNames.map((name) => store.checkpoint(name))))
   for (let looks = 1; ; looks += 1) {
     const head = orThrow(await store.head())
     if (inDocuments <= head && inLog <= head) return E.right(undefined)

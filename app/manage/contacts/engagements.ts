@@ -8,7 +8,7 @@ import { EngagementId, type ActivityReportId } from '../../../domain/ids.js'
 import { InstantFromText, later, type Instant } from '../../../domain/instant.js'
 import { E, flow, pipe, type Either } from '../../../domain/prelude.js'
 import type { Endpoint, Request } from '../../http/endpoint.js'
-import { conversationsNotEnded, type Problem } from '../../http/problem.js'
+import { engagementsNotEnded, type Problem } from '../../http/problem.js'
 import { answer, bind, check, execute, pathId, withBody } from '../../http/steps.js'
 import { withAccount, type OpenAccount } from '../account-in-path.js'
 import type { Operator } from '../operator.js'
@@ -48,7 +48,7 @@ export const engagementEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<
         return recordReport(ports, report, caller.actor)
       }),
       check(({ result, body: { label } }) =>
-        result.isPending && label === 'opted_out' ? conversationsNotEnded : undefined,
+        result.isPending && label === 'opted_out' ? engagementsNotEnded : undefined,
       ),
       answer(
         ({ result }) => (result.events.length > 0 ? 201 : 200),

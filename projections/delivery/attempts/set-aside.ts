@@ -41,12 +41,12 @@ type Ports = ParkedWorkPorts & { readonly queues: Pick<LeasedQueues, 'of'> }
 export const deliveryWorkerName = 'delivery_worker'
 
 export const setAside = ({ queues, ...ports }: Ports): SetAside => {
-  const placeOf = (stream: string, first: ProjectedEvent | undefined): WebhookQueue | undefined => {
+  const holderOf = (stream: string, first: ProjectedEvent | undefined): WebhookQueue | undefined => {
     const isOfOne = first?.type === 'DeliveryDue' || first?.type === 'DeliveryErased' || first?.type === 'ResendStarted'
     const id = isOfOne ? first.data.webhook_id : (idIn(webhook, stream) as WebhookId | undefined)
     return id === undefined ? undefined : queues.of(id)
   }
-  const worker = { name: deliveryWorkerName, actor: 'delivery', ...recordedBy(delivery), placeOf }
+  const worker = { name: deliveryWorkerName, actor: 'delivery', ...recordedBy(delivery), holderOf }
   const { finalFailure, failed, succeeded, learn } = parkedWork<WebhookQueue>(worker, ports)
 
   const set: SetAside['set'] = async (queue, id, error) => {

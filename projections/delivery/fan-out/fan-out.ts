@@ -27,7 +27,7 @@ type FannedOut = {
   readonly to: ReadonlyArray<WebhookDocument>
   readonly shown: Either<StoreFailure, Contact | undefined>
   /** Its deliveries that are made at the same time. */
-  readonly atOnce: number
+  readonly concurrency: number
 }
 
 /**
@@ -68,7 +68,7 @@ export const deliveryFanOut = (ports: FanOutPorts): Follower => {
     else webhooks.apply(event)
     if (event.type !== 'ActivityRecorded') return
     const to = webhooks.subscribed(event.data.activity)
-    const one = isRetry ? { to, shown: await contacts.asOf(event), atOnce: madeAtOnce } : fanned.get(event)
+    const one = isRetry ? { to, shown: await contacts.asOf(event), concurrency: madeAtOnce } : fanned.get(event)
     if (one !== undefined) await makeDue(event, one)
   }
   const name = 'delivery_projector'
@@ -98,8 +98,10 @@ export const deliveryFanOut = (ports: FanOutPorts): Follower => {
         if (to.length > 0) subscribed.set(event, to)
       }
       const shown = await contacts.fold(events, new Set(subscribed.keys()))
-      const atOnce = Math.max(Math.floor(madeAtOnce / subscribed.size), 1)
-      fanned = new Map([...subscribed].map(([event, to]) => [event, { to, shown: shown.get(event) ?? gone, atOnce }]))
+      const concurrency = Math.max(Math.floor(madeAtOnce / subscribed.size), 1)
+      fanned = new Map(
+        [...subscribed].map(([event, to]) => [event, { to, shown: shown.get(event) ?? gone, concurrency }]),
+      )
       const making = [...subscribed.keys()]
       for (let next = making.splice(0, madeAtOnce); next.length > 0; next = making.splice(0, madeAtOnce)) {
         await Promise.all(next.map(handle))
@@ -120,7 +122,7 @@ const gone: Either<never, undefined> = E.right(undefined)
 /** Makes the deliveries of an activity due. */
 const makeDueWith =
   (ports: Pick<FanOutPorts, 'commandHandler' | 'hasErasures' | 'store'>, leads: Pick<FollowedLeads, 'submitted'>) =>
-  async (event: RecordedActivity, { to, shown, atOnce }: FannedOut): Promise<void> => {
+  async (event: RecordedActivity, { to, shown, concurrency }: FannedOut): Promise<void> => {
     const { commandHandler, store } = ports
     const found = orThrow(shown)
     if (found === undefined || (await isErased(ports, event))) return
@@ -136,8 +138,8 @@ const makeDueWith =
       const cause = { actor: 'delivery', event, at: activity.at, eventId }
       return commandHandler.execute(delivery, facts.delivery_id, command, cause, newAggregate(delivery))
     }
-    for (let first = 0; first < to.length; first += atOnce) {
-      const made = to.slice(first, first + atOnce).map((subscriber) => ({
+    for (let first = 0; first < to.length; first += concurrency) {
+      const made = to.slice(first, first + concurrency).map((subscriber) => ({
         facts: factsOf(event, activity, subscriber, contactNow, submitted),
         heldAt: subscriber.state === 'off' ? subscriber.version : undefined,
       }))

@@ -10,7 +10,7 @@ type FillingPorts = DuePorts & {
 }
 
 /** First attempts that are read ahead, so that a busy queue is not read for each of them. */
-const readAtOnce = 64
+const pageSize = 64
 
 /**
  * Begins what is due to a webhook, in the order of `AttemptKind`. Resolves with `no-slot` where it ran out of slots, so that
@@ -59,8 +59,8 @@ const beginFirst = async (ports: FillingPorts, queue: WebhookQueue, retries: Arr
     }
     if (!isMore) return true
     if (ports.slots.freeFor(queue) <= 0) return false
-    const { found } = await due(ports, queue, 'first', readAtOnce)
-    isMore = found.length === readAtOnce
+    const { found } = await due(ports, queue, 'first', pageSize)
+    isMore = found.length === pageSize
     for (const { id } of found) {
       reserved.add(id)
       readAhead.push(id)

@@ -29,11 +29,11 @@ export const processSlots = (): Slots => {
   /** In the order in which they began to wait, with their place in it. */
   const waiting = { fast: new Map<WebhookQueue, number>(), slow: new Map<WebhookQueue, number>() }
   const woken = { fast: new Set<WebhookQueue>(), slow: new Set<WebhookQueue>() }
-  let places = 0
+  let tickets = 0
   let taken = 0
   let takenBySlow = 0
 
-  /** Those that are kept for nobody. */
+  /** Slots that are free, and not kept for a queue that was woken. */
   const free = (isSlow: boolean): number => {
     const left = slotsInAll - taken - woken.fast.size - woken.slow.size
     return isSlow ? Math.min(left, slotsForSlow - takenBySlow - woken.slow.size) : left
@@ -73,8 +73,8 @@ export const processSlots = (): Slots => {
       const kind = kindOf(queue)
       if (waiting[kind].has(queue)) return
       waiting[kind === 'fast' ? 'slow' : 'fast'].delete(queue)
-      places += 1
-      waiting[kind].set(queue, places)
+      tickets += 1
+      waiting[kind].set(queue, tickets)
     },
     wake: (schedule) => {
       for (let queue = next(); queue !== undefined; queue = next()) {

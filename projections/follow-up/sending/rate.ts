@@ -6,7 +6,7 @@ import type { TurnId } from '../due/due-in-shard.js'
 /** When senders with a rate of their own may send. */
 export type SendingRates = {
   /** Takes the next free place of a sender for a message. Undefined: it may go out now; else the message waits until then. */
-  readonly placeOf: (sender: OwnSender | null, id: TurnId, now: Instant) => Instant | undefined
+  readonly nextSendTime: (sender: OwnSender | null, id: TurnId, now: Instant) => Instant | undefined
 }
 
 /** Messages that wait for their place, at most: one that is forgotten takes another. */
@@ -32,7 +32,7 @@ export const sendingRates = (share: () => number): SendingRates => {
     return pace
   }
   return {
-    placeOf: (sender, id, at) => {
+    nextSendTime: (sender, id, at) => {
       const perSecond = sender?.messages_per_second
       if (sender === null || typeof perSecond !== 'number') return undefined
       const now = millisecondsOf(at)

@@ -17,7 +17,7 @@ import { maximalMessageTries, nextMessageTryAt } from '../../../domain/retry-sch
 import type { TrackedLinks } from '../../../domain/tracked-link.js'
 import { isEnding, type Lease } from '../../subscriptions/leases.js'
 import { loadOrThrow, positionOf, recordWithRetry } from '../../subscriptions/retries/retried-command.js'
-import { holdSender, releaseSender, type HoldPorts } from './hold.js'
+import { holdSender, releaseSender, type HoldPorts } from './sender-hold.js'
 import { knownCopies, type KnownCopiesPorts } from './known-copies.js'
 
 export type SendingPorts = HoldPorts &
@@ -78,7 +78,7 @@ export const sendMessage = async (
     ...linked,
     ...sender,
     at,
-    ...whatFollows(sent, at),
+    ...withAfterStep(sent, at),
   } as const
   const begun = await record(ports, sent, begin, beginsBy)
   if (begun === undefined || !('attempt' in begun.state)) return undefined
@@ -101,7 +101,7 @@ const recordMissedTry = async (ports: SendingPorts, sent: Sending, attempt: numb
   const now = ports.clock.now()
   const nextAttemptAt = nextMessageTryAt(attempt, now)
   const reason = 'the moment for it was missed'
-  const failed = { type: 'RecordFailedTry', attempt, reason, nextAttemptAt, ...whatFollows(sent, now) } as const
+  const failed = { type: 'RecordFailedTry', attempt, reason, nextAttemptAt, ...withAfterStep(sent, now) } as const
   return positionOf(await record(ports, sent, failed))
 }
 
@@ -180,7 +180,7 @@ const recordEnd = async (
   return positionOf(recorded)
 }
 
-const whatFollows = ({ after }: Sending, now: Instant): { readonly after?: AfterStep } =>
+const withAfterStep = ({ after }: Sending, now: Instant): { readonly after?: AfterStep } =>
   after === undefined ? {} : { after: after(now) }
 
 const endingOf = (
@@ -190,7 +190,7 @@ const endingOf = (
   now: Instant,
   heldUntil: Instant | undefined,
 ): MessageCommand => {
-  const after = whatFollows(sent, now)
+  const after = withAfterStep(sent, now)
   if (outcome.kind === 'accepted')
     return { type: 'EndMessage', attempt, ending: { kind: 'sent', providerId: outcome.providerId ?? null }, ...after }
   const { kind, reason } = outcome

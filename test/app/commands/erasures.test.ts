@@ -91,7 +91,7 @@ const waitingStage = async () => {
           return undefined
         }),
     },
-    showing: [],
+    readModelFollowers: [],
     documents,
     builds: [build],
     purges: [],

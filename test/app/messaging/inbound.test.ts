@@ -46,7 +46,7 @@ const openInboundStage = async (
     vault: plainVault,
     // Whoever waits waits too long.
     time: { sleep: () => Promise.resolve() },
-    showing: [
+    readModelFollowers: [
       {
         caughtUpTo: () => new Promise(() => undefined),
         position: () => Promise.resolve(shown.position),

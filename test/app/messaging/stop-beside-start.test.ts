@@ -64,7 +64,7 @@ const openLog = async (names: ReadonlyArray<string>) => {
         page: nothing,
       },
       time: { sleep: () => Promise.resolve() },
-      showing: [],
+      readModelFollowers: [],
     } as unknown as InboundPorts
     const provider = {
       ...{ name: 'provider', timeLimit: 15_000, answersKeywords: true, sharedSender: number },

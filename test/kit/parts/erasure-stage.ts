@@ -10,7 +10,7 @@ import type { AccountId, ContactId } from '../../../domain/ids.js'
 import { later } from '../../../domain/instant.js'
 import type { Messenger } from '../../../domain/messenger.js'
 import type { EventStore, Time } from '../../../domain/ports.js'
-import { followAtOnce } from '../../../projections/erasure/concurrent-follower.js'
+import { followConcurrently } from '../../../projections/erasure/concurrent-follower.js'
 import { eraser } from '../../../projections/erasure/eraser.js'
 import type { Documents } from '../../../projections/ports.js'
 import { anyProjection, changesOf, collectionOf, type AnyProjection } from '../../../projections/projection.js'
@@ -135,7 +135,7 @@ export const openErasureStage = async (empty: EventStore, history: History) => {
     },
     /** Follows the log as a process does, from the checkpoint that the one before it has saved. */
     follow: (options: ManagerOptions, stepped: EventStore = store): RunningFollower =>
-      followAtOnce(managerOn(stepped, messengerWithoutProvider, options), {
+      followConcurrently(managerOn(stepped, messengerWithoutProvider, options), {
         store: stepped,
         logger: recordingLogger(),
         backoff: nextTurn,

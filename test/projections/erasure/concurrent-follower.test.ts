@@ -4,7 +4,7 @@ import type { Recorded } from '../../../domain/event.js'
 import type { DomainEvent } from '../../../domain/events.js'
 import type { EventStore } from '../../../domain/ports.js'
 import { StoreFailed } from '../../../domain/store-failed.js'
-import { followAtOnce } from '../../../projections/erasure/concurrent-follower.js'
+import { followConcurrently } from '../../../projections/erasure/concurrent-follower.js'
 import { checkpointCollection, checkpointIn, type Checkpoint } from '../../../projections/subscriptions/checkpoint.js'
 import { newEvent } from '../../kit/domain/new-events.js'
 import { accountId, contactId, erasureId, leadId, positionAt } from '../../kit/domain/samples.js'
@@ -52,7 +52,7 @@ const openStage = (t: ExecutionContext, { subscribe, checkpointOn = (checkpoint)
     return stream
   }
   const follow = () => {
-    const following = followAtOnce(
+    const following = followConcurrently(
       {
         name: 'erasing',
         categories: ['erasure'],

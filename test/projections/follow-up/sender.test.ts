@@ -158,17 +158,21 @@ test('a sender with a rate of its own sends its messages one after the other', a
 
 test('a process uses as much of a rate as it has of the contacts', (t) => {
   let share = 0.5
-  const { placeOf } = sendingRates(() => share)
+  const { nextSendTime } = sendingRates(() => share)
   const sender = { from: '+14155550101', messages_per_second: 1 }
-  t.is(placeOf(sender, engagementId(1), at()), undefined)
-  t.is(placeOf(sender, engagementId(2), at()), at(2_000))
-  t.is(placeOf(sender, engagementId(2), at(1)), at(2_000), 'it keeps its place')
+  t.is(nextSendTime(sender, engagementId(1), at()), undefined)
+  t.is(nextSendTime(sender, engagementId(2), at()), at(2_000))
+  t.is(nextSendTime(sender, engagementId(2), at(1)), at(2_000), 'it keeps its place')
   share = 1
-  t.is(placeOf(sender, engagementId(3), at()), at(4_000))
-  t.is(placeOf(sender, engagementId(4), at()), at(5_000))
-  t.is(placeOf(sender, engagementId(2), at(2_000)), undefined)
-  t.is(placeOf({ ...sender, from: '+14155550102' }, engagementId(5), at()), undefined, 'another sender has its own')
-  t.is(placeOf({ ...sender, messages_per_second: null }, engagementId(6), at()), undefined)
+  t.is(nextSendTime(sender, engagementId(3), at()), at(4_000))
+  t.is(nextSendTime(sender, engagementId(4), at()), at(5_000))
+  t.is(nextSendTime(sender, engagementId(2), at(2_000)), undefined)
+  t.is(
+    nextSendTime({ ...sender, from: '+14155550102' }, engagementId(5), at()),
+    undefined,
+    'another sender has its own',
+  )
+  t.is(nextSendTime({ ...sender, messages_per_second: null }, engagementId(6), at()), undefined)
 })
 
 type Waiting = {
@@ -181,14 +185,14 @@ type Waiting = {
 
 /** When messages of a sender go out. */
 const departures = (perSecond: number, messages: ReadonlyArray<Waiting>): ReadonlyArray<number> => {
-  const { placeOf } = sendingRates(() => 1)
+  const { nextSendTime } = sendingRates(() => 1)
   const sender = { from: '+14155550101', messages_per_second: perSecond }
   const sentAt: Array<number> = []
   let waiting = messages.map((message, n) => ({ ...message, id: engagementId(n + 1) }))
   for (;;) {
     const [next, ...others] = waiting.toSorted((one, other) => one.due - other.due)
     if (next === undefined) return sentAt
-    const place = placeOf(sender, next.id, instantOf(next.due))
+    const place = nextSendTime(sender, next.id, instantOf(next.due))
     if (place === undefined) sentAt.push(next.due)
     const due = place === undefined ? 0 : Math.max(millisecondsOf(place) + next.lag, next.kept)
     waiting = place === undefined ? others : [...others, { ...next, due }]

@@ -40,11 +40,11 @@ const openStage = async (length: number) => {
   const commandHandler = sharedHandler(store, clock, documentSnapshots(memoryDocuments(documentState())))
   const place: ParkedUnderLease = { lease: testLease('a worker'), setAside: new Map(), retried: new Map() }
   const begins: Array<string | undefined> = []
-  const placeOf = (_: string, first: DomainEvent | undefined): ParkedUnderLease => {
+  const holderOf = (_: string, first: DomainEvent | undefined): ParkedUnderLease => {
     begins.push(first?.type)
     return place
   }
-  const worker = { name: 'a_worker', actor: 'test', ...recordedBy(engagement), placeOf }
+  const worker = { name: 'a_worker', actor: 'test', ...recordedBy(engagement), holderOf }
   const logger = recordingLogger()
   const { failed, learn } = parkedWork(worker, {
     ...{ store, commandHandler, ids, logger, backoff: nextTurn },

@@ -1,5 +1,5 @@
 import test from 'ava'
-import { attempts } from '../../../../app/cli/rebuild/attempts.js'
+import { attempts } from '../../../../app/cli/rebuild/retries.js'
 import { leasesOn } from '../../../../app/cli/rebuild/leases.js'
 import type { StoreFailure } from '../../../../domain/ports.js'
 import { StoreFailed } from '../../../../domain/store-failed.js'

@@ -1,7 +1,7 @@
 import test from 'ava'
 import { newAggregate } from '../../../domain/aggregate.js'
 import { contact, type ContactCommand } from '../../../domain/contact.js'
-import { close } from '../../../projections/erasure/closing.js'
+import { close } from '../../../projections/erasure/stream-closing.js'
 import {
   accountId,
   at,

@@ -4,21 +4,21 @@ import type { Time } from '../../../domain/ports.js'
 import type { LeasedFollower } from '../../../projections/subscriptions/leased-follower.js'
 
 /** What maintains a read model. */
-export type Showing = Pick<LeasedFollower, 'caughtUpTo' | 'position'>
+export type ReadModelFollower = Pick<LeasedFollower, 'caughtUpTo' | 'position'>
 
 /**
- * Whether all of them have followed the log up to `position`, for which it waits so many milliseconds at most: one that has stopped shows
- * what it showed.
+ * Whether all of them have reached `position`; waits `longestWait` milliseconds at most. A follower that has stopped never
+ * reaches it.
  */
-export const isShownBy = async (
+export const haveCaughtUp = async (
   time: Pick<Time, 'sleep'>,
-  showing: ReadonlyArray<Showing>,
+  readModelFollowers: ReadonlyArray<ReadModelFollower>,
   position: Position,
   longestWait: number,
 ): Promise<boolean> => {
   await withinLimit(time, longestWait, (isOver) =>
-    Promise.all(showing.map(({ caughtUpTo }) => caughtUpTo(position, isOver))),
+    Promise.all(readModelFollowers.map(({ caughtUpTo }) => caughtUpTo(position, isOver))),
   )
-  const positions = await Promise.all(showing.map((one) => one.position()))
+  const positions = await Promise.all(readModelFollowers.map((one) => one.position()))
   return positions.every((one) => one !== undefined && one >= position)
 }

@@ -10,7 +10,7 @@ import { FailedForGood, loadOrThrow, positionOf, recordWithRetry } from '../subs
 import { checkConsent } from './consent-check.js'
 import { settingsOf } from './playbook-versions.js'
 import { isOutdated } from './sending/account-change.js'
-import { mayTry } from './sending/hold.js'
+import { mayTry } from './sending/sender-hold.js'
 import { partiesOf } from './sending/parties.js'
 import { learnOptOut } from './sending/sender-opt-outs.js'
 import { sendMessage, settleMessage, type Sending } from './sending/try.js'
@@ -27,9 +27,9 @@ export const sendRequested = async (ports: StepPorts, lease: Lease, id: MessageI
   if (!('request' in state) || state.request === undefined) return undefined
   const facts = state.kind === 'requested' ? state.ids : state.facts
   const { account_id, engagement_id } = facts
-  const conversation = async (): Promise<EngagementState> =>
+  const loadEngagement = async (): Promise<EngagementState> =>
     (await loadOrThrow(commandHandler, engagement, engagement_id)).state
-  const belongsTo = await conversation()
+  const belongsTo = await loadEngagement()
   if (belongsTo.kind === 'unknown') {
     const reason = 'a message lacks its engagement'
     throw new FailedForGood(streamOf(engagement, engagement_id), { kind: 'corrupt', reason })
@@ -47,10 +47,10 @@ export const sendRequested = async (ports: StepPorts, lease: Lease, id: MessageI
     const isProbe = heldUntil !== undefined
     if (!(await mayTry(ports, lease, account_id, isProbe))) return undefined
     // Answers and what members write take their places too, and wait for none.
-    rates.placeOf(account.sender, id, now)
+    rates.nextSendTime(account.sender, id, now)
     // No engagement records that it is begun, as it does of a step: what ended it meanwhile is seen here, so it is read last.
     const isStillDecided = async (): Promise<boolean> => {
-      const current = { ...(await partiesOf(ports, facts)), engagement: await conversation(), now: clock.now() }
+      const current = { ...(await partiesOf(ports, facts)), engagement: await loadEngagement(), now: clock.now() }
       // What was sent in the last day has this message by now, and a sender that is held waits for its probe.
       const { sentInLastDay } = parties
       return nextTryOf({ ...current, sentInLastDay, heldUntil, message: state, settings }).kind === 'send'

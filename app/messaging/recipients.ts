@@ -46,7 +46,7 @@ type Incoming = Pick<InboundText, 'providerId' | 'to' | 'poolOfTo'> & { readonly
 export type OfSender = { readonly cameTo: CameTo; readonly meant: ReadonlyArray<Addressed> }
 
 /** Those that send from the sender to which a text came, or have written to the contact from it. Left out are the others. */
-export const ofSender =
+export const recipientsOf =
   (ports: AddressedPorts, { phone, providerId, to, poolOfTo }: Incoming): TaskEither<Problem, OfSender> =>
   async () => {
     const addressed = await addressedBy(ports, phone, providerId)

@@ -1,5 +1,5 @@
 /** Finds and the documents that they give, until everything else has its turn. */
-const readAtOnce = 200
+const readsPerTurn = 200
 
 /** Reads are synchronous: between two pages everything else has its turn. */
 export const othersHadTheirTurn = (): Promise<void> => new Promise(setImmediate)
@@ -13,7 +13,7 @@ export const readingTurns = (): ((documents: number) => Promise<void> | undefine
   let last: Promise<void> = Promise.resolve()
   return (documents) => {
     read += 1 + documents
-    if (read < readAtOnce) return undefined
+    if (read < readsPerTurn) return undefined
     read = 0
     last = last.then(othersHadTheirTurn)
     return last
