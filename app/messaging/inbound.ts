@@ -33,7 +33,7 @@ export const inboundEndpoint = (ports: InboundPorts, provider: TextProvider): En
     path: '/inbound',
     handle: flow(
       withSignedForm(provider, () => inboundPathOf(provider)),
-      bind('inbound', ({ form }) => pipe(TE.fromEither(provider.textFrom(form)), TE.mapLeft(invalid))),
+      bind('inbound', ({ form }) => E.mapLeft(invalid)(provider.textFrom(form))),
       bind('received', ({ inbound }) => receiveText(receiving, inbound)),
       answer(204, () => undefined),
     ),

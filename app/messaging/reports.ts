@@ -30,7 +30,7 @@ export const reportEndpoint = (ports: ReportPorts, provider: TextProvider): Endp
   path: '/status/:message_id',
   handle: flow(
     withSignedForm(provider, ({ params }) => reportPathOf(provider, params['message_id'] ?? '')),
-    bind('report', ({ form }) => pipe(TE.fromEither(provider.reportFrom(form)), TE.mapLeft(invalid))),
+    bind('report', ({ form }) => E.mapLeft(invalid)(provider.reportFrom(form))),
     bind('sent', ({ request }) => sentMessage(ports, request.params['message_id'])),
     bind('recorded', ({ sent, report }) => recorded(ports, sent, report)),
     answer(204, () => undefined),

@@ -24,6 +24,8 @@ const PreviewRequest = t.strict({
 
 const sampleLead = { first_name: 'Ada', last_name: 'Example', email: 'ada@example.com', phone: '(415) 555-0123' }
 
+const incomplete = (messages: ReadonlyArray<string>): Problem => ({ kind: 'invalid', messages })
+
 /** A lead that is previewed without its consent has one that the account accepts. */
 const consentOf = (
   { verifiesConsents }: ManagePorts,
@@ -57,10 +59,7 @@ export const playbookPreviewEndpoints = (ports: ManagePorts): ReadonlyArray<Endp
       withBody(PreviewRequest, {}),
       TE.let('submittedAt', ({ body }) => body.at ?? ports.clock.now()),
       bind('sample', ({ playbook: { settings }, body, submittedAt }) =>
-        pipe(
-          decodeSample(settings.required_fields, submittedAt, body.lead ?? sampleLead),
-          E.mapLeft((messages): Problem => ({ kind: 'invalid', messages })),
-        ),
+        E.mapLeft(incomplete)(decodeSample(settings.required_fields, submittedAt, body.lead ?? sampleLead)),
       ),
       bind('sender', ({ account }) => loadState(ports.commandHandler, sender, account.accountId)),
       bind('limit', ({ account }) => limitOf(ports, account)),
