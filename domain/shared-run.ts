@@ -1,7 +1,7 @@
 /** Runs one after the other; whoever asks while one is under way shares the next, which begins after what they did. */
-export const sharedRun = (run: () => Promise<void>): (() => Promise<void>) => {
-  let last = Promise.resolve()
-  let next: Promise<void> | undefined
+export const sharedRun = <A>(run: () => Promise<A>): (() => Promise<A>) => {
+  let last: Promise<unknown> = Promise.resolve()
+  let next: Promise<A> | undefined
   return () => {
     if (next !== undefined) return next
     const shared = last.then(() => {

@@ -82,14 +82,15 @@ export const checkpointedNames = [reactionsName, deliveryFanOutName, noticeFanOu
 
 type GuardedPorts = { readonly commandHandler: CommandHandler; readonly checkpoint: Checkpoint }
 
-export const followersOn = (ports: Ports): Followers => {
-  const { stores, commandHandler, currentStates, reactor, snapshots, messenger, logger, clock, time } = ports
-  const { store, documents, isShared } = stores
-  const following: FollowPorts = { store, logger, backoff: exponentialBackoff(storeBackoff, time) }
+/** How followers are run under a lease: those of read models, and those that have no documents. */
+const leasedFollowers = (
+  { stores: { store, documents, isShared }, commandHandler, logger, time }: Ports,
+  following: FollowPorts,
+) => {
   const leased = { documents, pollBackoff: exponentialBackoff(polling, time) }
 
   const build = buildTogether(time)
-  const readModel = (projection: AnyProjection) => ({
+  const ofReadModel = (projection: AnyProjection) => ({
     projection,
     follower: leasedFollower(
       projection.name,
@@ -101,8 +102,8 @@ export const followersOn = (ports: Ports): Followers => {
       leased,
     ),
   })
-  /** A follower without documents: its checkpoint and its commands end with its lease. */
-  const checkpointedFollower = (
+  /** Its checkpoint and its commands end with its lease. */
+  const checkpointed = (
     name: (typeof checkpointedNames)[number],
     start: (guarded: GuardedPorts) => RunningFollower,
   ): LeasedFollower => {
@@ -118,32 +119,43 @@ export const followersOn = (ports: Ports): Followers => {
       { ...leased, store },
     )
   }
+  return { ofReadModel, checkpointed }
+}
 
-  const served = readModels.map(readModel)
+export const followersOn = (ports: Ports): Followers => {
+  const { stores, commandHandler, currentStates, reactor, snapshots, messenger, logger, clock, time } = ports
+  const { store, documents, isShared } = stores
+  const following: FollowPorts = { store, logger, backoff: exponentialBackoff(storeBackoff, time) }
+  const { ofReadModel, checkpointed } = leasedFollowers(ports, following)
+
+  const served = readModels.map(ofReadModel)
   const rebuilds = rebuildsOf(served, { documents, store, clock })
-  const reactions = checkpointedFollower(reactionsName, (guarded) =>
-    follow(reactor.follower({ store, ...guarded }), following),
-  )
-  const delivery = checkpointedFollower(deliveryFanOutName, (guarded) =>
+  const reactions = checkpointed(reactionsName, (guarded) => follow(reactor.follower({ store, ...guarded }), following))
+  const delivery = checkpointed(deliveryFanOutName, (guarded) =>
     follow(
       deliveryFanOut({ store, documents, logger, hasErasures: hasErasures(currentStates), ...guarded }),
       following,
     ),
   )
-  const notices = checkpointedFollower(noticeFanOutName, (guarded) =>
+  const notices = checkpointed(noticeFanOutName, (guarded) =>
     follow(noticeFanOut({ store, logger, ...guarded }), following),
   )
-  const erasing = checkpointedFollower(eraserName, (guarded) =>
+  const erasing = checkpointed(eraserName, (guarded) =>
     followConcurrently(
       eraser({
-        ...{ store, messenger, logger, clock, time, reactions, deliveryFanOut: delivery },
+        ...guarded,
+        store,
+        messenger,
+        logger,
+        clock,
+        time,
+        reactions,
+        deliveryFanOut: delivery,
         documents: { ...documents, find: findThere(documents) },
-        ...{
-          timeline: followerOf(served, contactTimeline.name),
-          messages: followerOf(served, messages.name),
-          resends: followerOf(served, resends.name),
-        },
-        ...{ removeSnapshot: snapshots.remove, ...guarded },
+        timeline: followerOf(served, contactTimeline.name),
+        messages: followerOf(served, messages.name),
+        resends: followerOf(served, resends.name),
+        removeSnapshot: snapshots.remove,
       }),
       following,
     ),
@@ -154,8 +166,13 @@ export const followersOn = (ports: Ports): Followers => {
     rebuilds,
     reactions,
     erasures: erasuresOn({
-      ...{ commandHandler, store, documents, eraser: erasing, isShared, time },
       ...thatShowContacts(served),
+      commandHandler,
+      store,
+      documents,
+      eraser: erasing,
+      isShared,
+      time,
       purges: [store.purge, documents.purge],
     }),
     processManagers: [...processManagers.map(({ name }) => name), deliveryWorkerName, mailerName, followUpWorkerName],

@@ -210,7 +210,10 @@ const postponing = (
   step: number,
   { until, reason, limitedSince }: Omit<OfKind<'postpone'>, 'step'>,
 ): Extract<EngagementCommand, { readonly type: 'PostponeStep' }> => ({
-  ...{ type: 'PostponeStep', step, until, reason },
+  type: 'PostponeStep',
+  step,
+  until,
+  reason,
   ...(limitedSince === undefined ? {} : { limitedSince }),
 })
 

@@ -37,7 +37,10 @@ export const noticeFanOut = (ports: FanOutPorts): Follower => {
   const makeDue = async (event: Trouble, { cause: key, account_id, about }: Notification): Promise<void> => {
     for (const member_id of await recipientsAsOf(store, account_id, event)) {
       const facts: NoticeFacts = {
-        ...{ notice_id: noticeIdOf(key, member_id), account_id, member_id, due_at: event.time },
+        notice_id: noticeIdOf(key, member_id),
+        account_id,
+        member_id,
+        due_at: event.time,
         ...about,
       }
       const eventId = (index: number): string => derivedEventId(event.id, facts.notice_id, index)

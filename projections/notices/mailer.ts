@@ -64,8 +64,13 @@ export const mailer = (ports: MailerPorts): Mailer => {
     const worker = { name: mailerName, actor: 'notice', ...recordedBy(notice), holderOf: () => holder }
     const parked: ParkedWork<LeaseHolder> = parkedWork(worker, ports)
     const holder: LeaseHolder = {
-      ...{ lease, siteUrl, wakeUp: wakeUp(), parked },
-      ...{ setAside: new Map(), retried: new Map(), inFlight: new Map() },
+      lease,
+      siteUrl,
+      wakeUp: wakeUp(),
+      parked,
+      setAside: new Map(),
+      retried: new Map(),
+      inFlight: new Map(),
     }
     void aborted(lease.ending).then(holder.wakeUp.wake)
     const ofNotices = follow(dueNotices(ports, holder), { store, logger, backoff })

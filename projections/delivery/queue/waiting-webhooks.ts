@@ -1,4 +1,5 @@
 import type { WebhookId } from '../../../domain/ids.js'
+import { sharedRun } from '../../../domain/shared-run.js'
 import { orThrow } from '../../../domain/store-failed.js'
 import type { Documents } from '../../ports.js'
 import { collectionOf } from '../../projection.js'
@@ -13,22 +14,11 @@ const collection = collectionOf(deliveries)
  * @throws where the read model can't be read
  */
 export const waitingWebhooks = (documents: Pick<Documents, 'values'>): (() => Promise<ReadonlySet<WebhookId>>) => {
-  let underWay: Promise<unknown> = Promise.resolve()
-  let next: Promise<ReadonlySet<WebhookId>> | undefined
-
   const valuesOf = async (index: 'due' | 'backlog' | 'resends'): Promise<ReadonlyArray<string>> =>
     orThrow(await documents.values(collection, index)).map(String)
 
-  const ask = async (): Promise<ReadonlySet<WebhookId>> => {
-    next = undefined
+  return sharedRun(async () => {
     const [queues, backlogs, resends] = await Promise.all([valuesOf('due'), valuesOf('backlog'), valuesOf('resends')])
     return new Set([...queues.map(webhookOfQueue), ...([...backlogs, ...resends] as Array<WebhookId>)])
-  }
-  return () => {
-    if (next !== undefined) return next
-    const asked = underWay.then(ask, ask)
-    underWay = asked
-    next = asked
-    return asked
-  }
+  })
 }
