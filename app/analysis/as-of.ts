@@ -141,7 +141,7 @@ const eventsShown = (events: Events, shown: Shown): ReadonlyArray<ReplayedEvent>
   events.map((event) => replayed(event, shown))
 
 /** Fields of states, at whatever depth. */
-const personal = new Set(['body', 'details', 'email', 'text', 'url'])
+const personal = new Set(['body', 'byAge', 'details', 'email', 'text', 'url'])
 const secret = new Set(['sealedSecret', 'secretHash', 'signingSecrets', 'sealed_token'])
 
 /** A state as JSON, with the names that the events have. */

@@ -11,6 +11,7 @@ import {
   deliveryFacts,
   deliveryId,
   engagementId,
+  leadFacts,
   leadId,
   messageId,
   playbookId,
@@ -118,6 +119,30 @@ test('the text of a message and the body of a delivery are shown only where pers
     t.true((await told(true)).includes(text), id)
     t.false((await told(false)).includes(text), id)
   }
+})
+
+test('the names of the fields that a vendor sends of a person are told only where personal values are asked for', async (t) => {
+  const field = 'nickname of Ada'
+  const { details, source_id } = leadFacts()
+  const created: DomainEvent = {
+    type: 'ContactCreated',
+    data: {
+      contact_id: contactId(),
+      account_id: accountId(),
+      details: { ...details, additional_info: { [field]: 'Countess' } },
+      referral: { marketing_source_id: source_id, marketing_source_title: 'Search ads', lead_id: leadId() },
+    },
+  }
+  const log = memoryEventStore(memoryLog())
+  rightOf(await log.append(`contact-${contactId()}`, 'no-stream', [newEvent(1, created)]))
+  const moments = [{ position: positionOfNth(0) }, { position: positionOfNth(1) }] as const
+  const told = async (isPersonalShown: boolean) =>
+    JSON.stringify([
+      await asOf(log, contactId(), moments[1], { isPersonalShown }),
+      await difference(log, contactId(), moments, { isPersonalShown }),
+    ])
+  t.true((await told(true)).includes(field))
+  t.false((await told(false)).includes(field))
 })
 
 test('what a state lists without order is told as a list', async (t) => {
