@@ -3,6 +3,7 @@ import { sqliteDocuments } from '../../adapters/sqlite/documents/documents.js'
 import { sqliteEventStore } from '../../adapters/sqlite/event-store.js'
 import type { AttributionRow } from '../../app/analysis/attribution/attribution-output.js'
 import type { AttributionModel, AttributionRequest } from '../../app/analysis/attribution/attribution-query.js'
+import { loadTables } from '../../app/cli/analysis/load-tables.js'
 import { attributionOf } from '../../app/cli/attribution/attribution.js'
 import { neverAborted } from '../../domain/abortable.js'
 import type { LogReader } from '../../domain/ports.js'
@@ -100,4 +101,38 @@ test('leads by source are those of the read model of leads', async (t) => {
     sorted(rows.map(({ key, leads }) => [key, Number(leads)])),
     sorted(expected.map(({ source, leads }) => [source, leads])),
   )
+})
+
+/** What DuckDB answers in this time zone to the questions of the page on analysis, in their order, where sources have one title. */
+const answersOfExport = async (timeZone: string): Promise<ReadonlyArray<ReadonlyArray<ReadonlyArray<unknown>>>> => {
+  const { text } = documentNamed('app/analysis/README.md')
+  const questions = (/^```sql\n([\s\S]*?)^```$/m.exec(text)?.[1] ?? '').split(/;\n/).filter((one) => one !== '')
+  const { connection, close } = await loadTables(log, { isPersonalShown: false }, neverAborted)
+  await connection.run(`SET TimeZone = '${timeZone}'`)
+  await connection.run("UPDATE sources SET title = 'Search ads'")
+  const answers = []
+  for (const question of questions) {
+    const reader = await connection.runAndReadAll(question.replaceAll(/'tables\/(\w+)\.parquet'/g, '$1'))
+    answers.push(reader.getRowsJson())
+  }
+  await close()
+  return answers
+}
+
+test('the questions that are asked of an export have the same answers wherever they are asked', async (t) => {
+  const answers = await answersOfExport('UTC')
+  t.true(answers.length > 3 && answers.every((rows) => rows.length > 0))
+  const elsewhere = await answersOfExport('Pacific/Kiritimati')
+  t.deepEqual(elsewhere.map(sorted), answers.map(sorted))
+})
+
+test('the question after the contacts of each source tells sources of one title apart', async (t) => {
+  const [contacts = []] = await answersOfExport('UTC')
+  const first = new Map<string, string>()
+  for (const event of history) {
+    if (event.type !== 'EngagementStarted') continue
+    const { contact_id, source_id } = event.data
+    if (!first.has(contact_id)) first.set(contact_id, source_id)
+  }
+  t.is(contacts.length, new Set(first.values()).size)
 })
