@@ -4,6 +4,7 @@ import type { Recorded } from '../../../domain/event.js'
 import type { DomainEvent } from '../../../domain/events.js'
 import type { Instant } from '../../../domain/instant.js'
 import type { ReplyMeaning } from '../../../domain/reply-meaning.js'
+import { triggers } from '../../../domain/trigger.js'
 
 type Opt = { readonly contact_id: string; readonly meaning: ReplyMeaning; readonly recorded_at: Instant }
 
@@ -27,6 +28,13 @@ export const contactOptOf = ({ type, data, stream, time }: Recorded<DomainEvent>
       if (meaning !== 'opted_in' && meaning !== 'opted_out') return undefined
       // As of a moment before the erasure it still counts, so its row has the time at which the contact wrote.
       return { contact_id, meaning, recorded_at: type === 'MessageErased' ? data.began_at : time }
+    }
+    // Also of a lead that was filtered since its contact had opted out before: an erasure leaves nothing else of that.
+    case 'ActivityRecorded': {
+      const { contact_id, label, note } = data.activity
+      const before = triggers['opted-out-before']
+      const isOptedOut = label === 'opted_out' || (label === before.label && note === before.note)
+      return isOptedOut ? { contact_id, meaning: 'opted_out', recorded_at: time } : undefined
     }
     default:
       return undefined

@@ -91,6 +91,7 @@ const stagesByName = {
   },
   contact_opts: { category: 'message', columns: optColumns, rowOf: contactOptOf },
   number_opts: { category: 'contact', columns: optColumns, rowOf: contactOptOf },
+  engagement_opts: { category: 'engagement', columns: optColumns, rowOf: contactOptOf },
   engagement_started: {
     category: 'engagement',
     columns: { ...attribution, submitted_at: 'TIMESTAMPTZ', state: 'VARCHAR', playbook_version: 'INTEGER' },

@@ -49,7 +49,7 @@ const tablesByName = {
       ['email', 'VARCHAR', 'personal'],
       ['phone', 'VARCHAR', 'personal'],
     ],
-    stages: [...leadStages, 'activity_recorded', 'contact_details', 'contacts_erased', 'contact_opts', 'number_opts'],
+    stages: [...leadStages, 'contact_details', 'contacts_erased', 'contact_opts', 'number_opts', 'engagement_opts'],
     key: 'contact_id',
     order: ['created_at', 'contact_id'],
     sql: `
@@ -70,9 +70,9 @@ const tablesByName = {
           min(recorded_at) FILTER (said = 'opted_out') AS opted_out_at,
           arg_max(said, recorded_at) = 'opted_out' AS opted_out
         FROM (
-          SELECT contact_id, recorded_at, label AS said FROM activity_recorded WHERE label = 'opted_out'
-          UNION ALL SELECT contact_id, recorded_at, meaning FROM contact_opts
+          SELECT contact_id, recorded_at, meaning AS said FROM contact_opts
           UNION ALL SELECT contact_id, recorded_at, meaning FROM number_opts
+          UNION ALL SELECT contact_id, recorded_at, meaning FROM engagement_opts
         ) GROUP BY contact_id
       ) AS opts USING (contact_id)
       LEFT JOIN (
