@@ -212,12 +212,13 @@ const stages: Readonly<Record<StageName, Stage>> = stagesByName
 export const stageNames = Object.keys(stages) as ReadonlyArray<StageName>
 
 /**
- * Rows of the stage `rows` are removed once the stage `erasure` has a row with the same id in the column `of`. No table shows them
- * again, not even one as of a moment before the erasure.
+ * Rows of the stage `rows` are removed once the stage `erasure` has a row with the same id in the column `of`, but for those of events
+ * that came later in the stream. No table shows them again, not even one as of a moment before the erasure.
  */
 export const erasures = [
   { rows: 'remark_made', erasure: 'remarks_erased', of: 'engagement_id' },
   { rows: 'contact_details', erasure: 'contacts_erased', of: 'contact_id' },
+  { rows: 'number_opts', erasure: 'contacts_erased', of: 'contact_id' },
   { rows: 'lead_submitted', erasure: 'leads_erased', of: 'lead_id' },
   // The columns that stay are in `deliveries_erased`.
   { rows: 'delivery_due', erasure: 'deliveries_erased', of: 'delivery_id' },

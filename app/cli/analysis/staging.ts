@@ -163,7 +163,10 @@ export const stage = async (
   }
   for (const { rows } of stages) rows.flush()
   for (const { rows, erasure, of } of erasures) {
-    await connection.run(`DELETE FROM staged.${rows} WHERE ${of} IN (SELECT ${of} FROM staged.${erasure})`)
+    await connection.run(
+      `DELETE FROM staged.${rows} AS erased USING staged.${erasure} AS closing
+       WHERE erased.${of} = closing.${of} AND erased.revision <= closing.revision`,
+    )
   }
   await commit(last)
   for (const { rows } of stages) rows.close()

@@ -1,13 +1,19 @@
 import test, { type ExecutionContext } from 'ava'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { tableNames } from '../../../app/analysis/tables/tidy-tables.js'
+import { exportTables } from '../../../app/cli/analysis/export-files.js'
 import { loadTables } from '../../../app/cli/analysis/load-tables.js'
 import { neverAborted } from '../../../domain/abortable.js'
+import type { DomainEvent } from '../../../domain/events.js'
 import type { Instant } from '../../../domain/instant.js'
 import type { EventStore, LogReader } from '../../../domain/ports.js'
+import { E } from '../../../domain/prelude.js'
 import { triggers } from '../../../domain/trigger.js'
-import { eventfulHistory } from '../../kit/domain/histories.js'
+import { eventfulHistory, type History } from '../../kit/domain/histories.js'
 import { logOf } from '../../kit/domain/log.js'
 import {
+  accountId,
   activity,
   at,
   attribution,
@@ -20,6 +26,7 @@ import {
 import { memoryEventStore, memoryLog } from '../../kit/memory/event-store.js'
 import { contactsIn, openErasureStage } from '../../kit/parts/erasure-stage.js'
 import { openEventStoreDb } from '../../kit/stores/eventstoredb.js'
+import { temporaryDirectory } from '../../kit/temporary-directory.js'
 
 const history = eventfulHistory(5)
 const middle = history[Math.floor(history.length / 2)]?.time
@@ -57,15 +64,18 @@ test('of every moment before an erasure the tables for analysts are what they we
   for (const moment of [middle, end]) t.deepEqual(await tablesOf(store, moment), await tablesOf(whole, moment))
 })
 
-test('who opted out before the first lead had done so at every moment before an erasure, too', async (t) => {
+type Appended = readonly [stream: string, event: DomainEvent]
+
+/** A lead that is filtered since its contact has opted out before, as one submission appends it; `before`: what came a second earlier. */
+const filteredLead = (...before: ReadonlyArray<Appended>): History => {
   const [lead, contact, engagement] = [`lead-${leadId()}`, `contact-${contactId()}`, `engagement-${engagementId()}`]
   const time = at(1_000)
   const { label, note } = triggers['opted-out-before']
   const filtered = activity({ type: 'outcome', label, note, at: at(1_001) })
   const engaged = { ...attribution(), submitted_at: time, engaged_at: time, filtered: true }
   const ended = { engagement_id: engagementId(), reason: label, ended_at: at(1_001) }
-  // What one submission appends has its time.
-  const events = logOf(
+  return logOf(
+    ...before,
     [lead, { type: 'LeadSubmitted', data: { ...leadFacts(), opted_out_before: true } }],
     [contact, contactCreated],
     [contact, { type: 'ContactOptedOut', data: { engagement_id: engagementId() } }],
@@ -73,14 +83,40 @@ test('who opted out before the first lead had done so at every moment before an 
     [engagement, { type: 'EngagementStarted', data: { ...attribution(), submitted_at: time } }],
     [engagement, { type: 'ActivityRecorded', data: { activity: filtered, record_id: null } }],
     [engagement, { type: 'EngagementEnded', data: ended }],
-  ).map((event) => ({ ...event, time }))
-  const store = memoryEventStore(memoryLog())
-  const stage = await openErasureStage(store, events)
-  const before = await tablesOf(store, undefined)
-  t.true(before['contacts']?.includes('true'))
+  ).map((event, index) => ({ ...event, time: index < before.length ? at() : time }))
+}
+
+const eraseAll = async (stage: Awaited<ReturnType<typeof openErasureStage>>, events: History): Promise<void> => {
   for (const one of contactsIn(events)) await stage.request(one)
   await stage.run()
-  for (const moment of [time, undefined]) t.is((await tablesOf(store, moment))['contacts'], before['contacts'])
+}
+
+test('who opted out before the first lead had done so at every moment before an erasure, too', async (t) => {
+  const events = filteredLead()
+  const store = memoryEventStore(memoryLog())
+  const stage = await openErasureStage(store, events)
+  const { contacts } = await tablesOf(store, undefined)
+  t.true(contacts?.includes('true'))
+  await eraseAll(stage, events)
+  for (const moment of [at(1_000), undefined]) t.is((await tablesOf(store, moment))['contacts'], contacts)
+})
+
+test('an export that goes on after an erasure is the one made at once, also of what a number had said by itself', async (t) => {
+  const ids = { contact_id: contactId(), account_id: accountId() }
+  const events = filteredLead([`contact-${contactId()}`, { type: 'NumberOptedOut', data: ids }])
+  const store = memoryEventStore(memoryLog())
+  const stage = await openErasureStage(store, events)
+  const folder = temporaryDirectory(t)
+  const exported = async (isContinued: boolean): Promise<string> => {
+    const asked = { format: 'csv', tables: ['contacts'], asOf: undefined, isPersonalShown: false } as const
+    t.deepEqual(await exportTables(store, { ...asked, folder, isContinued }, neverAborted), E.right(undefined))
+    return readFileSync(join(folder, 'contacts.csv'), 'utf8')
+  }
+  t.true((await exported(false)).includes(`true,${at()}`))
+  await eraseAll(stage, events)
+  const continued = await exported(true)
+  t.is(continued, await exported(false))
+  t.true(continued.includes(`true,${at(1_000)}`))
 })
 
 test('no export shows a person who was erased, whatever the moment', async (t) => {
