@@ -13,7 +13,6 @@ import type { Documents } from '../../../projections/ports.js'
 import { collectionOf, type AnyProjection } from '../../../projections/projection.js'
 import { readModels } from '../../../projections/read-models/registry.js'
 import { exponentialBackoff } from '../../../projections/subscriptions/retries/backoff.js'
-import { compareGenerations } from '../../../projections/subscriptions/comparison.js'
 import { guardedDocuments } from '../../../projections/subscriptions/lease-guard.js'
 import { build as buildOne, rebuild } from '../../../projections/subscriptions/rebuild.js'
 import { applyBatch } from '../../../projections/subscriptions/runner.js'
@@ -23,8 +22,9 @@ import { ofNobodyElse } from '../../composition/start/store-checks.js'
 import { openStores } from '../../composition/stores.js'
 import { progressBar } from '../progress.js'
 import { toldReason } from '../run.js'
-import { attempts, oneAttempt, type Attempts } from './retries.js'
+import { compareGenerations } from './comparison.js'
 import { leasesOn, type Leases } from './leases.js'
+import { attempts, oneAttempt, type Attempts } from './retries.js'
 
 type Stores = { readonly store: EventStore; readonly documents: Documents }
 

@@ -1,5 +1,5 @@
-import type { Documents, WalkedEntry } from '../ports.js'
-import { collectionOf, type AnyProjection } from '../projection.js'
+import type { Documents, WalkedEntry } from '../../../projections/ports.js'
+import { collectionOf, type AnyProjection } from '../../../projections/projection.js'
 
 /** How the generation that is served and the next one of a read model compare: documents of the next, and how many differ. */
 type Comparison = { readonly documents: number; readonly differing: number }
