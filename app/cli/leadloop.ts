@@ -6,7 +6,7 @@ import { exportCommand } from './analysis/export-command.js'
 import { replayCommand } from './analysis/replay-command.js'
 import { attributionCommand } from './attribution/attribution-command.js'
 import { reportCommand } from './report/report-command.js'
-import { run } from './run.js'
+import { run, toldReason } from './run.js'
 import { eraseCommand } from './service/erase-command.js'
 import { parkedCommand } from './service/parked-command.js'
 import { rebuildCommand } from './rebuild/rebuild-command.js'
@@ -58,8 +58,12 @@ for (const command of [...reading, eraseCommand, parkedCommand, rebuildCommand])
   program.addCommand(command.copyInheritedSettings(program))
 }
 
-// Whoever reads the output has had enough, such as `head`.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  // Whoever reads the output has had enough, such as `head`.
+  if (error.code === 'EPIPE') process.exit(0)
+  process.stderr.write(`leadloop can't write to standard output. ${toldReason(error)}.\n`)
+  process.exit(1)
+})
 
 try {
   await program.parseAsync()

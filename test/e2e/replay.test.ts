@@ -326,6 +326,18 @@ test('a file that can not be written ends a replay with 1 and a sentence, whatev
   }
 })
 
+/** Takes nothing that is written to it, as a disk that is full; not every system has it. */
+const fullDisk = '/dev/full'
+const whereThereIsOne = existsSync(fullDisk) ? test : test.skip
+
+whereThereIsOne('standard output that takes nothing any more ends a replay with 1 and a sentence', async (t) => {
+  const into = ['-c', `exec "$0" "$@" > ${fullDisk}`, process.execPath, fileURLToPath(program), 'replay']
+  const environment = { ...process.env, DATA_DIR: directory.path, EVENTSTORE_URL: undefined, MONGODB_URL: undefined }
+  const { exited, stderr } = launch('/bin/sh', into, environment)
+  t.is((await exited).code, 1)
+  t.regex(stderr(), /^leadloop can't write to standard output\. ENOSPC/)
+})
+
 test('an option of the event store that would lose events is refused by a replay with the sentence of a start', async (t) => {
   const settings = { EVENTSTORE_URL: 'esdb://ada:pass-word@127.0.0.1:9?tls=false&nodePreference=follower' }
   const ended = await runLeadloop(['replay'], settings)
