@@ -28,5 +28,7 @@ export const run = async (
 export const toldReason = (error: unknown): string => (isOfSystem(error) ? error.message : reasonOf(error))
 
 const isOfSystem = (error: unknown): error is Error =>
-  error instanceof Error &&
-  ('syscall' in error || 'erroredSysCall' in error || /^(IO|Out of Memory) Error: /.test(error.message))
+  error instanceof Error && ('syscall' in error || 'erroredSysCall' in error || lacking.test(error.message))
+
+/** Of a commit that fails DuckDB may tell values, but not where it can't write the file. */
+const lacking = /^(IO Error: |Out of Memory Error: |TransactionContext Error: Failed to commit: Could not write file ")/

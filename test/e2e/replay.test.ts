@@ -338,6 +338,22 @@ whereThereIsOne('standard output that takes nothing any more ends a replay with 
   t.regex(stderr(), /^leadloop can't write to standard output\. ENOSPC/)
 })
 
+test('an export that finds no more room says which file could not be written, and the next one goes on', async (t) => {
+  const folder = temporaryDirectory(t)
+  const into = ['export', '--out', folder]
+  const limited = ['-c', 'ulimit -f 24; exec "$0" "$@"', process.execPath, fileURLToPath(program), ...into]
+  const environment = { ...process.env, DATA_DIR: directory.path, EVENTSTORE_URL: undefined, MONGODB_URL: undefined }
+  const { exited, stderr } = launch('/bin/sh', limited, environment)
+  t.is((await exited).code, 1)
+  t.regex(
+    stderr(),
+    /^leadloop can't export\. .*Could not write file ".*leadloop-staging\.duckdb.*": File too large\.$/m,
+  )
+  const { code } = await leadloop(...into, '--continue')
+  t.is(code, 0)
+  t.true(existsSync(join(folder, 'leads.csv')))
+})
+
 test('an option of the event store that would lose events is refused by a replay with the sentence of a start', async (t) => {
   const settings = { EVENTSTORE_URL: 'esdb://ada:pass-word@127.0.0.1:9?tls=false&nodePreference=follower' }
   const ended = await runLeadloop(['replay'], settings)
