@@ -15,7 +15,7 @@ import { attributionCommand } from '../../app/cli/attribution/attribution-comman
 import { personalFields } from '../../domain/personal-data.js'
 import { bearer, having } from '../kit/network/http.js'
 import { openReceiver, type Receiver } from '../kit/network/receiver.js'
-import { launchLeadloop, runLeadloop } from '../kit/parts/leadloop.js'
+import { launchLeadloop, launchLeadloopBy, runLeadloop } from '../kit/parts/leadloop.js'
 import type { Ended } from '../kit/parts/program.js'
 import { manage, openAccount, type Account, type SubmittedIds } from '../kit/service/account.js'
 import { openDataDirectory } from '../kit/service/data-directory.js'
@@ -331,9 +331,10 @@ const fullDisk = '/dev/full'
 const whereThereIsOne = existsSync(fullDisk) ? test : test.skip
 
 whereThereIsOne('standard output that takes nothing any more ends a replay with 1 and a sentence', async (t) => {
-  const into = ['-c', `exec "$0" "$@" > ${fullDisk}`, process.execPath, fileURLToPath(program), 'replay']
-  const environment = { ...process.env, DATA_DIR: directory.path, EVENTSTORE_URL: undefined, MONGODB_URL: undefined }
-  const { exited, stderr } = launch('/bin/sh', into, environment)
+  const { exited, stderr } = launchLeadloopBy(`exec "$0" "$@" > ${fullDisk}`, ['replay'], {
+    DATA_DIR: directory.path,
+    EVENTSTORE_URL: undefined,
+  })
   t.is((await exited).code, 1)
   t.regex(stderr(), /^leadloop can't write to standard output\. ENOSPC/)
 })
@@ -341,9 +342,10 @@ whereThereIsOne('standard output that takes nothing any more ends a replay with 
 test('an export that finds no more room says which file could not be written, and the next one goes on', async (t) => {
   const folder = temporaryDirectory(t)
   const into = ['export', '--out', folder]
-  const limited = ['-c', 'ulimit -f 24; exec "$0" "$@"', process.execPath, fileURLToPath(program), ...into]
-  const environment = { ...process.env, DATA_DIR: directory.path, EVENTSTORE_URL: undefined, MONGODB_URL: undefined }
-  const { exited, stderr } = launch('/bin/sh', limited, environment)
+  const { exited, stderr } = launchLeadloopBy('ulimit -f 24; exec "$0" "$@"', into, {
+    DATA_DIR: directory.path,
+    EVENTSTORE_URL: undefined,
+  })
   t.is((await exited).code, 1)
   t.regex(
     stderr(),
