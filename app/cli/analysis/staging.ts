@@ -120,7 +120,7 @@ export const identityOf = async (log: LogReader, signal: AbortSignal): Promise<s
 }
 
 /**
- * Stages what the log holds after the position of the last staging, up to its end as it is now. The position is committed
+ * Stages what the log holds after the position of the last staging, up to its end as it is once that is read. The position is committed
  * together with the rows, so whatever breaks it off, the next staging goes on where this one ended.
  * @throws StoreFailed; the reason of `signal` where that aborts
  */
@@ -132,6 +132,7 @@ export const stage = async (
   onPosition: (position: Position) => void,
 ): Promise<void> => {
   const names = stagesOf(from.tables)
+  const read = [...new Set(names.map(categoryOfStage))]
   const stages = await Promise.all(
     names.map(async (name) => ({ name, rows: await rowAppender(connection, 'staged', name) })),
   )
@@ -149,18 +150,24 @@ export const stage = async (
   let last = from.position
   let uncommitted = 0
   await connection.run('BEGIN')
-  for await (const { events, position } of log.history(last, [...new Set(names.map(categoryOfStage))], signal)) {
-    for (const event of events) append(stages, event, from)
-    newest = newestOf(events, newest)
-    last = position
-    uncommitted += events.length
-    if (uncommitted >= committedAtOnce) {
-      await commit(last)
-      await connection.run('BEGIN')
-      uncommitted = 0
+  let batches: number
+  do {
+    batches = 0
+    for await (const { events, position } of log.history(last, read, signal)) {
+      batches += 1
+      for (const event of events) append(stages, event, from)
+      newest = newestOf(events, newest)
+      last = position
+      uncommitted += events.length
+      if (uncommitted >= committedAtOnce) {
+        await commit(last)
+        await connection.run('BEGIN')
+        uncommitted = 0
+      }
+      onPosition(position)
     }
-    onPosition(position)
-  }
+    // What an erasure took away before it was read stands in what closed its stream, and that came after the end as it was.
+  } while (batches > 1)
   for (const { rows } of stages) rows.flush()
   for (const { rows, erasure, of } of erasures) {
     await connection.run(

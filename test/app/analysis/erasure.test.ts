@@ -129,6 +129,30 @@ test('no export shows a person who was erased, whatever the moment', async (t) =
   }
 })
 
+test('who is erased while the log is read is counted as before', async (t) => {
+  const store = memoryEventStore(memoryLog())
+  const whole = memoryEventStore(memoryLog())
+  await openErasureStage(whole, history)
+  const stage = await openErasureStage(store, history)
+  let isErased = false
+  const erase = async (): Promise<void> => {
+    isErased = true
+    for (const contact of contactsIn(history).slice(0, 3)) await stage.request(contact)
+    await stage.run()
+  }
+  const read: LogReader = {
+    ...store,
+    history: async function* (after, categories, signal) {
+      for await (const batch of store.history(after, categories, signal)) {
+        yield batch
+        if (!isErased && categories.length > 1) await erase()
+      }
+    },
+  }
+  t.deepEqual(await tablesOf(read, end), await tablesOf(whole, end))
+  t.true(isErased)
+})
+
 test.serial('a scavenge of EventStoreDB changes no figure', async (t) => {
   const { store, double } = await openEventStoreDb(t)
   const part = history.slice(0, 500)
