@@ -2,8 +2,8 @@ import type { Time } from './ports.js'
 
 /**
  * Resolves when `begin` calls `done`, or early when `signal` aborts; `begin` may return what is to be undone then. All
- * waiting that a signal can end is done with this, so that no listener is left on the signal. `done` is not to be called
- * before `begin` has returned.
+ * waiting that a signal can end is done with this, so that no listener is left on the signal. `done` is not to be
+ * called before `begin` has returned.
  */
 export const abortable = (signal: AbortSignal, begin: (done: () => void) => (() => void) | undefined): Promise<void> =>
   new Promise((resolve) => {
@@ -24,10 +24,14 @@ export const abortable = (signal: AbortSignal, begin: (done: () => void) => (() 
 /** Resolves when `signal` aborts, at once when it has. */
 export const aborted = (signal: AbortSignal): Promise<void> => abortable(signal, () => undefined)
 
-/** For an abort whose reason nobody reads: without one it makes an error with a stack, which each request would pay for. */
+/**
+ * For an abort whose reason nobody reads: without one it makes an error with a stack, which each request would pay for.
+ */
 export const over = 'over'
 
-/** The result of `work` where it comes within `milliseconds`, else undefined. Its signal aborts at the end of either. */
+/**
+ * The result of `work` where it comes within `milliseconds`, else undefined. Its signal aborts at the end of either.
+ */
 export const withinLimit = async <A>(
   { sleep }: Pick<Time, 'sleep'>,
   milliseconds: number,

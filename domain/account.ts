@@ -11,7 +11,8 @@ export type MemberRole = t.TypeOf<typeof MemberRole>
 const Limit = t.union([t.number, t.null])
 
 /**
- * `from`: a number in E.164, or what the provider calls a pool of numbers. `messages_per_second`: null where the provider keeps the pace.
+ * `from`: a number in E.164, or what the provider calls a pool of numbers. `messages_per_second`: null where the
+ * provider keeps the pace.
  */
 export const OwnSender = t.type({ from: t.string, messages_per_second: t.union([t.number, t.null]) }, 'a sender')
 export type OwnSender = t.TypeOf<typeof OwnSender>
@@ -52,8 +53,8 @@ export const AccountEvent = t.union([
 export type AccountEvent = t.TypeOf<typeof AccountEvent>
 
 /**
- * An event of either copies all that there are, so that many would make an account slow to fold. Keys that were revoked, and members that
- * were removed, leave the state: an account may have had any number of them.
+ * An event of either copies all that there are, so that many would make an account slow to fold. Keys that were
+ * revoked, and members that were removed, leave the state: an account may have had any number of them.
  */
 export const maximalApiKeys = 1_000
 export const maximalMembers = 1_000

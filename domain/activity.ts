@@ -29,8 +29,8 @@ const outcomeLabels = [
 const conversionLabels = ['quoted', 'sold', 'link_clicked', 'custom_conversion'] as const
 
 /**
- * What an activity is, and which labels it may carry (contract 6.4). A label may be added; one that was ever stored stays for
- * ever, since its events could not be decoded without it.
+ * What an activity is, and which labels it may carry (contract 6.4). A label may be added; one that was ever stored
+ * stays for ever, since its events could not be decoded without it.
  */
 export const labelsOf = { event: eventLabels, outcome: outcomeLabels, conversion: conversionLabels } as const
 

@@ -1,4 +1,7 @@
-/** About how many bytes a value takes in memory, and rather too many: cheap enough to be asked for whatever goes into a cache. */
+/**
+ * About how many bytes a value takes in memory, and rather too many: cheap enough to be asked for whatever goes into a
+ * cache.
+ */
 export const approximateBytes = (value: unknown): number => {
   if (typeof value === 'string') return 16 + 2 * value.length
   if (typeof value !== 'object' || value === null) return 8

@@ -12,8 +12,9 @@ const AttemptTimes = t.type({
 })
 
 /**
- * How one attempt ended; `status` is null where no response came. Times in milliseconds. `excerpt` is how the response's body
- * began; it may hold what was posted. `webhook_version` counts the events of the webhook's stream that the attempt went by.
+ * How one attempt ended; `status` is null where no response came. Times in milliseconds. `excerpt` is how the
+ * response's body began; it may hold what was posted. `webhook_version` counts the events of the webhook's stream that
+ * the attempt went by.
  */
 export const AttemptOutcome = t.intersection(
   [

@@ -41,7 +41,10 @@ export const refined = <A>(name: string, accepts: (value: unknown) => value is A
     t.identity,
   )
 
-/** A codec that reads text: `read` gives what it stands for, if anything. Without `is` it only decodes, and takes no value for its own. */
+/**
+ * A codec that reads text: `read` gives what it stands for, if anything. Without `is` it only decodes, and takes no
+ * value for its own.
+ */
 export const fromText = <A>(
   name: string,
   read: (text: string) => A | undefined,

@@ -5,7 +5,10 @@ import { hostOf, urlFromText, webAddressFromText, withoutFinalDot } from './web-
 /** The fields of a lead that prove its consent. They are of the lead, and not kept with its contact. */
 export const consentFields = ['tcpa_opt_in_token', 'tcpa_opt_in_url'] as const
 
-/** The hosts on which an account accepts proofs of consent, as URLs spell them, some of older versions with a final dot; null: any. */
+/**
+ * The hosts on which an account accepts proofs of consent, as URLs spell them, some of older versions with a final dot;
+ * null: any.
+ */
 export type AcceptedHosts = ReadonlyArray<string> | null
 
 /** Of one account, so that an event that lists them stays small. */
@@ -26,8 +29,9 @@ const hostFrom = (text: string): string | undefined => {
 }
 
 /**
- * How the consent of a lead stands when it comes (contract 4.6.1): the URL of its proof must be of a host that the account accepts, and
- * what else there is to verify a service is asked, where the settings name one. Undefined: nothing more is asked.
+ * How the consent of a lead stands when it comes (contract 4.6.1): the URL of its proof must be of a host that the
+ * account accepts, and what else there is to verify a service is asked, where the settings name one. Undefined: nothing
+ * more is asked.
  */
 export const consentOnArrival = (
   { tcpa_opt_in_url }: { readonly tcpa_opt_in_url: string },

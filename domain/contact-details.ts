@@ -13,8 +13,8 @@ const bytesOfField = ([name, value]: readonly [string, string]): number =>
   Buffer.byteLength(name) + Buffer.byteLength(value)
 
 /**
- * The newest lead's values; what it did not send stays as it was. Where that is too much, the fields go first that got their values
- * longest ago: `byAge` names those of `old` in that order.
+ * The newest lead's values; what it did not send stays as it was. Where that is too much, the fields go first that got
+ * their values longest ago: `byAge` names those of `old` in that order.
  */
 export const merged = (old: LeadDetails, byAge: ReadonlyArray<string>, sent: LeadDetails): LeadDetails => {
   const own = {

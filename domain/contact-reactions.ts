@@ -63,7 +63,8 @@ export const onActivityRecorded: Reaction<'ActivityRecorded'> = ({ data, causati
 export const onContactOptedOut: Reaction<'ContactOptedOut'> = ({ data, time }) => {
   const { engagement_id, ended = [], confirmation, said } = data
   const others = ended.filter((id) => id !== engagement_id)
-  // A text or report of an opt-out has already ended the engagement. Of one that was said to the sender it learns only here.
+  // A text or report of an opt-out has already ended the engagement. Of one that was said to the sender it learns only
+  // here.
   const learns: EngagementCommand = { type: 'GiveUp', trigger: 'opted-out-before', at: time }
   const hasEnded = said !== undefined || !ended.includes(engagement_id)
   return [

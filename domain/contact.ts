@@ -50,8 +50,9 @@ export const ContactEvent = t.union([
         filtered: t.boolean,
       }),
       /**
-       * `supersedes`: the oldest engagements, which end since there would be too many. `state`: where the lead lives. `follow_up`: what its
-       * playbook does, where it sends something. `awaits_consent`: it sends nothing, and what a member writes waits for the verification.
+       * `supersedes`: the oldest engagements, which end since there would be too many. `state`: where the lead lives.
+       * `follow_up`: what its playbook does, where it sends something. `awaits_consent`: it sends nothing, and what a
+       * member writes waits for the verification.
        */
       t.partial({
         supersedes: t.readonlyArray(EngagementId),
@@ -66,8 +67,8 @@ export const ContactEvent = t.union([
     t.type({ record_id: RecordId, conversion_id: ConversionId, ended: t.readonlyArray(EngagementId) }),
   ),
   /**
-   * `ended`: all engagements that may be open. Older versions ended none but that in which it was said. `confirmation`: the message that
-   * confirms it, where one does. `said`: where a text says so, or a report.
+   * `ended`: all engagements that may be open. Older versions ended none but that in which it was said. `confirmation`:
+   * the message that confirms it, where one does. `said`: where a text says so, or a report.
    */
   eventOf(
     'ContactOptedOut',
@@ -76,7 +77,10 @@ export const ContactEvent = t.union([
       t.partial({ ended: t.readonlyArray(EngagementId), confirmation: MessageIds, said: Saying }),
     ]),
   ),
-  /** Said by a number without a contact: nobody has submitted it yet, or its contact was erased. Nothing else is kept of it. */
+  /**
+   * Said by a number without a contact: nobody has submitted it yet, or its contact was erased. Nothing else is kept of
+   * it.
+   */
   eventOf('NumberOptedOut', t.type({ contact_id: ContactId, account_id: AccountId })),
   eventOf('NumberOptedIn', t.type({ contact_id: ContactId, account_id: AccountId })),
   /** It may be written to again. `said`: as above. */
@@ -309,8 +313,8 @@ type OfSaying<Type> = Extract<ContactCommand, { readonly type: Type }>
 type Existing = Exclude<ContactState, { readonly kind: 'unknown' }>
 
 /**
- * What was said comes again after a crash, and says nothing then: the contact may have said something else since. So each saying is
- * recorded once, also one that changes nothing.
+ * What was said comes again after a crash, and says nothing then: the contact may have said something else since. So
+ * each saying is recorded once, also one that changes nothing.
  */
 const optOut = (
   { engagementId, said, confirmation }: OfSaying<'OptOut'>,
@@ -415,7 +419,8 @@ const engage = (
   const mayBeForgotten = state.forgottenUntil !== undefined && submittedAt <= state.forgottenUntil
   if (mayBeForgotten && command.isNotEngaged !== true) return E.left({ kind: 'lead-forgotten' })
   const supersedes = superseded(state.unconverted)
-  // The opt-out may have reached the contact that was erased only after this one began, or the sender before the account used it.
+  // The opt-out may have reached the contact that was erased only after this one began, or the sender before the
+  // account used it.
   const optsOut = command.optedOutBefore === true && !state.optedOut
   const engagement = engaged(strictlyAfter(state.lastEngagedAt, command.at), state.optedOut || optsOut, supersedes)
   const details = merged(state.details, state.byAge, command.details)
@@ -428,7 +433,10 @@ const engage = (
   ])
 }
 
-/** The oldest open engagements that one more would make too many: one, and more of a log in which there was no limit yet. */
+/**
+ * The oldest open engagements that one more would make too many: one, and more of a log in which there was no limit
+ * yet.
+ */
 const superseded = (open: ReadonlyArray<EngagementId>): ReadonlyArray<EngagementId> =>
   open.slice(0, Math.min(Math.max(open.length + 1 - maximalOpen, 0), maximalOpen))
 

@@ -9,7 +9,9 @@ import { E, type Either } from './prelude.js'
 export type DefinedConversion = Extract<ConversionState, { readonly kind: 'defined' }> & { readonly id: ConversionId }
 export type KnownContact = Extract<ContactState, { readonly kind: 'known' }> & { readonly id: ContactId }
 
-/** A conversion of a contact, as the customer's own system reports it (contract 4.5). Undefined is what it did not send. */
+/**
+ * A conversion of a contact, as the customer's own system reports it (contract 4.5). Undefined is what it did not send.
+ */
 export type ConversionReport = {
   readonly conversion: DefinedConversion
   readonly contact: KnownContact
@@ -22,8 +24,8 @@ export type ConversionReport = {
 export type ReportRefusal = ContactRefusal | { readonly kind: 'value-negative' }
 
 /**
- * The record that a report becomes: it belongs to the newest engagement of the contact, and ends all that no conversion has
- * ended yet, unless they are to be kept open. What follows in other streams follows from the record.
+ * The record that a report becomes: it belongs to the newest engagement of the contact, and ends all that no conversion
+ * has ended yet, unless they are to be kept open. What follows in other streams follows from the record.
  */
 export const recordFrom = (
   { conversion, contact, convertedAt, value, keepsEngagementsOpen }: ConversionReport,

@@ -2,14 +2,14 @@ import type { t } from './codec.js'
 import type { Either } from './prelude.js'
 
 /**
- * A state as it is kept beside the log, so that a long stream need not be read whole. Whatever changes what `evolve` makes of the
- * same events is a new version.
+ * A state as it is kept beside the log, so that a long stream need not be read whole. Whatever changes what `evolve`
+ * makes of the same events is a new version.
  */
 export type StateSnapshot<State> = { readonly version: number; readonly codec: t.Type<State, unknown> }
 
 /**
- * A rule book for one kind of stream. `decide` answers a command with the events to append (`[]` means "already so") or a
- * refusal; `evolve` folds one event into the state, is total and never mutates.
+ * A rule book for one kind of stream. `decide` answers a command with the events to append (`[]` means "already so") or
+ * a refusal; `evolve` folds one event into the state, is total and never mutates.
  */
 export type Decider<State, Command extends { readonly type: string }, Event, Refusal> = {
   /** The category of its streams: a stream is called `category-id`. */

@@ -28,7 +28,10 @@ const Subject = t.intersection([
 const Facts = t.intersection([Subject, t.type({ body: t.string })])
 export type DeliveryFacts = t.TypeOf<typeof Facts>
 
-/** `failed`: its retries are exhausted; `abandoned`: its webhook was removed; `dropped`: its contact was erased before it was posted. */
+/**
+ * `failed`: its retries are exhausted; `abandoned`: its webhook was removed; `dropped`: its contact was erased before
+ * it was posted.
+ */
 const DeliveryKind = t.keyof({
   due: null,
   held: null,
@@ -60,8 +63,8 @@ export const DeliveryEvent = t.union([
   eventOf('DeliveryAttemptFailed', t.type({ outcome: AttemptOutcome, next_attempt_at: Instant })),
   eventOf('DeliverySucceeded', t.type({ outcome: AttemptOutcome })),
   /**
-   * `retries-exhausted`: the last attempt of the schedule failed too (contract 6.6.4), after the first was due at `failing_since`;
-   * `webhook-removed`: nobody is left to tell.
+   * `retries-exhausted`: the last attempt of the schedule failed too (contract 6.6.4), after the first was due at
+   * `failing_since`; `webhook-removed`: nobody is left to tell.
    */
   eventOf(
     'DeliveryAbandoned',
@@ -84,7 +87,10 @@ export const DeliveryEvent = t.union([
   /** Somebody wants it posted once more, whatever its state. */
   eventOf('DeliveryResendRequested', t.type({ webhook_id: WebhookId, resend_id: ResendOf, due_at: Instant })),
   eventOf('DeliveryResent', t.type({ resend_id: ResendOf, delivered: t.boolean, outcome: AttemptOutcome })),
-  /** Closes the stream, since its contact was erased or it was kept for long enough: the body and what receivers said are gone. */
+  /**
+   * Closes the stream, since its contact was erased or it was kept for long enough: the body and what receivers said
+   * are gone.
+   */
   eventOf(
     'DeliveryErased',
     t.intersection([

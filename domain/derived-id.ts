@@ -27,13 +27,15 @@ export type AccountSecret = Buffer & { readonly AccountSecret: unique symbol }
 export type ServiceSecret = Buffer & { readonly ServiceSecret: unique symbol }
 
 /**
- * One contact per phone number and account: the number alone decides the id. `after`: the erasure of the contact that the number
- * had before, since an id that was erased is never used again.
+ * One contact per phone number and account: the number alone decides the id. `after`: the erasure of the contact that
+ * the number had before, since an id that was erased is never used again.
  */
 export const contactIdOf = (secret: AccountSecret, phone: Phone, after?: ErasureId): ContactId =>
   `nct_${keyed(secret, 'contact', phone, ...generation(after))}`
 
-/** The lead of an originator key and a phone number on one source: sent again it is the same lead, until that is erased. */
+/**
+ * The lead of an originator key and a phone number on one source: sent again it is the same lead, until that is erased.
+ */
 export const leadIdOf = (
   secret: AccountSecret,
   source: SourceId,
@@ -83,7 +85,9 @@ export const messageIdOf = (secret: AccountSecret, of: ContactId | EngagementId,
 export const providerMessageIdOf = (secret: AccountSecret, contact: ContactId, providerId: string): MessageId =>
   `msg_${keyed(secret, 'provider-message', contact, providerId)}`
 
-/** One per sender, as the provider calls it, and number: without the service's secret no number can be tried against it. */
+/**
+ * One per sender, as the provider calls it, and number: without the service's secret no number can be tried against it.
+ */
 export const senderOptOutIdOf = (secret: ServiceSecret, sender: string, phone: Phone): SenderOptOutId =>
   `opt_${keyed(secret, 'sender-opt-out', sender, phone)}`
 

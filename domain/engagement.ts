@@ -35,15 +35,16 @@ const Attribution = t.type(
 export type Attribution = t.TypeOf<typeof Attribution>
 
 /**
- * `record_id` ties an activity to the conversion record it stands for, `report_id` to the repeatable activity report that it was,
- * `remark`, a revision in the stream of the engagement's remarks, to what was said of it: older versions stored note and properties in the
- * activity itself. Until `call_until` a scheduled call holds the steps back. With a report that a call ended it is that of another,
- * later call.
+ * `record_id` ties an activity to the conversion record it stands for, `report_id` to the repeatable activity report
+ * that it was, `remark`, a revision in the stream of the engagement's remarks, to what was said of it: older versions
+ * stored note and properties in the activity itself. Until `call_until` a scheduled call holds the steps back. With a
+ * report that a call ended it is that of another, later call.
  */
 export const EngagementEvent = t.union([
   /**
-   * `submitted_at` and `state`, where it lives, are of the lead; `follow_up` says what the playbook does, where it sends something. Where it
-   * does not, `awaits_consent` says that what a member writes waits until the consent is verified. Older versions wrote none of them.
+   * `submitted_at` and `state`, where it lives, are of the lead; `follow_up` says what the playbook does, where it
+   * sends something. Where it does not, `awaits_consent` says that what a member writes waits until the consent is
+   * verified. Older versions wrote none of them.
    */
   eventOf(
     'EngagementStarted',
@@ -64,7 +65,9 @@ export const EngagementEvent = t.union([
       t.partial({ report_id: ActivityReportId, remark: NaturalNumber, call_until: BoundedInstant }),
     ]),
   ),
-  /** `reason`: the outcome's label, `conversion`, `erased`, or `superseded`: the contact has too many newer engagements. */
+  /**
+   * `reason`: the outcome's label, `conversion`, `erased`, or `superseded`: the contact has too many newer engagements.
+   */
   eventOf('EngagementEnded', t.type({ engagement_id: EngagementId, reason: t.string, ended_at: Instant })),
   /** Decided right before each try to send the message of a step, which counts from 0. */
   eventOf(
@@ -132,7 +135,9 @@ const FollowUpState = t.type({
   attempts: NaturalNumber,
   /** Of the step that was begun last; undefined where it was skipped. */
   messageId: t.union([MessageId, t.undefined]),
-  /** When the next try or step is due; undefined where the message of the last step tells, null where no step follows. */
+  /**
+   * When the next try or step is due; undefined where the message of the last step tells, null where no step follows.
+   */
   nextAt: t.union([Instant, t.null, t.undefined]),
   /** Since when the next step waits for a month that is not used up. */
   limitedSince: t.union([Instant, t.undefined]),
@@ -265,7 +270,9 @@ export type EngagementRefusal =
   /** The label is fired by the service itself and can't be reported. */
   | { readonly kind: 'label-not-reportable' }
 
-/** A repetition follows what it repeats within minutes: what is remembered of reports must not grow with its engagement. */
+/**
+ * A repetition follows what it repeats within minutes: what is remembered of reports must not grow with its engagement.
+ */
 const rememberedReports = 100
 
 const withReport = (
@@ -550,7 +557,8 @@ type StepCommand = Extract<
 >
 
 /**
- * A step is never begun early, before the consent was verified, while a person answers, after the end, or where it is another one's turn.
+ * A step is never begun early, before the consent was verified, while a person answers, after the end, or where it is
+ * another one's turn.
  */
 const step = (command: StepCommand, state: Started): Either<EngagementRefusal, ReadonlyArray<EngagementEvent>> => {
   const { followUp, awaitedConsent, attribution } = state
@@ -646,7 +654,9 @@ const refusalOf = (followUp: FollowUp | undefined): Trigger | undefined => {
   return followUp?.first_step_at === null ? 'no-hour' : undefined
 }
 
-/** Its activity is written out field by field, as `recordedAs` is: one is made for every lead, and most of what happens. */
+/**
+ * Its activity is written out field by field, as `recordedAs` is: one is made for every lead, and most of what happens.
+ */
 const recorded = (
   { engagement_id, account_id, contact_id, lead_id, source_id, playbook_id }: Attribution,
   { label, note, properties, at }: Pick<Activity, 'label' | 'note' | 'properties' | 'at'>,

@@ -24,10 +24,16 @@ const StoredSummary = t.intersection([
   t.partial({ webhooks_count: NaturalNumber }),
 ])
 
-/** What was told of the contact to which webhooks, and the deliveries that were still due: all of them counted, the first ones named. */
+/**
+ * What was told of the contact to which webhooks, and the deliveries that were still due: all of them counted, the
+ * first ones named.
+ */
 export type ErasureSummary = Required<t.TypeOf<typeof StoredSummary>>
 
-/** Webhooks that a summary names at most, and deliveries: an account may have had any number of webhooks that were removed since. */
+/**
+ * Webhooks that a summary names at most, and deliveries: an account may have had any number of webhooks that were
+ * removed since.
+ */
 export const mostNamed = 1_000
 
 /** The erasure of a contact: who asked for it and how it ended, in ids only. */

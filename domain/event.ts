@@ -6,9 +6,9 @@ export const eventOf = <T extends string, D extends t.Mixed>(type: T, data: D) =
   t.type({ type: t.literal(type), data }, type)
 
 /**
- * Where an event stands in the whole log. A difference of two measures lag and is no number of events. It is a whole number
- * from 0 on that every store holds exactly: SQLite as a number of JavaScript, BSON as a Long. Before the first event:
- * `beginning`.
+ * Where an event stands in the whole log. A difference of two measures lag and is no number of events. It is a whole
+ * number from 0 on that every store holds exactly: SQLite as a number of JavaScript, BSON as a Long. Before the first
+ * event: `beginning`.
  */
 export type Position = bigint & { readonly Position: unique symbol }
 
@@ -51,8 +51,8 @@ export type Recorded<Event> = Event &
   Envelope & { readonly stream: string; readonly revision: number; readonly position: Position }
 
 /**
- * Written out field by field, as all that is made for every event: V8 gives an object that begins with a spread and gains fields a hidden
- * class of its own, each time, which takes several times as long and slows down whoever reads it.
+ * Written out field by field, as all that is made for every event: V8 gives an object that begins with a spread and
+ * gains fields a hidden class of its own, each time, which takes several times as long and slows down whoever reads it.
  */
 export const recordedAs = <Event extends { readonly type: string; readonly data: unknown }>(
   event: Event & Envelope,

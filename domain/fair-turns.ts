@@ -5,7 +5,10 @@ type OfAccount = { readonly account_id: AccountId }
 /** How many may be under way, in all and of one account: what hangs with one account leaves places to others. */
 export type Places = { readonly most: number; readonly mostOfAccount: number }
 
-/** Those that find a place beside what is under way: one of each account after the other, those of accounts that have the fewest first. */
+/**
+ * Those that find a place beside what is under way: one of each account after the other, those of accounts that have
+ * the fewest first.
+ */
 export const fairTurns = <A extends OfAccount>(
   waiting: ReadonlyArray<A>,
   underWay: ReadonlyArray<AccountId>,

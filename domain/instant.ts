@@ -8,7 +8,10 @@ export const instantOf = (milliseconds: number): Instant => new Date(millisecond
 
 export const millisecondsOf = (instant: Instant): number => Date.parse(instant)
 
-/** The last instant whose year has four digits: of a later one text order would no longer be time order, and nobody could decode it. */
+/**
+ * The last instant whose year has four digits: of a later one text order would no longer be time order, and nobody
+ * could decode it.
+ */
 const lastInstant = Date.parse('9999-12-31T23:59:59.999Z')
 
 /** So many milliseconds later, and no later than the year 9999 ends. */
@@ -79,7 +82,10 @@ export const isRealDate = (text: string): boolean => {
   return !Number.isNaN(parsed.getTime()) && parsed.toISOString().startsWith(text)
 }
 
-/** Instants of days that every month has: of these the form alone tells that `instantOf` writes them so, at a fifth of the cost. */
+/**
+ * Instants of days that every month has: of these the form alone tells that `instantOf` writes them so, at a fifth of
+ * the cost.
+ */
 const onDayOfEveryMonth = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/
 
 /** Whether `instantOf` writes it so: a day that the calendar lacks is written as another one. */
@@ -96,7 +102,10 @@ export const Instant = refined(
   (value): value is Instant => typeof value === 'string' && isWritten(value),
 )
 
-/** Where older versions could store one beyond the year 9999, such as +010000-01-01T00:59:59.000Z: it is read as the last one before. */
+/**
+ * Where older versions could store one beyond the year 9999, such as +010000-01-01T00:59:59.000Z: it is read as the
+ * last one before.
+ */
 export const BoundedInstant = new t.Type<Instant, Instant, unknown>(
   Instant.name,
   Instant.is,

@@ -43,16 +43,18 @@ const Facts = t.intersection([
     originators: t.readonlyArray(Originator),
   }),
   /**
-   * `opted_out_before`: the number did, as a contact that was erased since, or of the sender. `follow_up` is left out where its
-   * playbook sends nothing; `awaits_consent` stands there where a service is to verify the consent before a member writes.
+   * `opted_out_before`: the number did, as a contact that was erased since, or of the sender. `follow_up` is left out
+   * where its playbook sends nothing; `awaits_consent` stands there where a service is to verify the consent before a
+   * member writes.
    */
   t.partial({ opted_out_before: t.literal(true), follow_up: FollowUp, awaits_consent: t.literal(true) }),
 ])
 export type LeadFacts = t.TypeOf<typeof Facts>
 
 /**
- * `LeadSubmitted` holds all that was decided and is what the 200 of a submission stands for. `LeadEnrolled` is no longer written:
- * that the engagement began says the same. `LeadErased` closes the stream: all that it held of the person is gone.
+ * `LeadSubmitted` holds all that was decided and is what the 200 of a submission stands for. `LeadEnrolled` is no
+ * longer written: that the engagement began says the same. `LeadErased` closes the stream: all that it held of the
+ * person is gone.
  */
 export const LeadEvent = t.union([
   eventOf('LeadSubmitted', Facts),

@@ -7,7 +7,10 @@ import type { EventOf, Intent, Reaction } from './reaction.js'
 import type { Saying } from './saying.js'
 import type { GivingUp } from './trigger.js'
 
-/** In milliseconds: an opt-out is confirmed within five minutes (47 CFR 64.1200(a)(12)), and an answer that is late helps nobody. */
+/**
+ * In milliseconds: an opt-out is confirmed within five minutes (47 CFR 64.1200(a)(12)), and an answer that is late
+ * helps nobody.
+ */
 const longestAnswer = 5 * 60_000
 
 export const answerOf = (ids: MessageIds, purpose: 'confirmation' | 'help', at: Instant): Intent => {

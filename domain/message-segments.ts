@@ -4,8 +4,8 @@ import { SegmentedMessage } from 'sms-segments-calculator'
 export type Segments = { readonly encoding: 'GSM-7' | 'UCS-2'; readonly segments: number }
 
 /**
- * Letters, digits and signs that ASCII and GSM-7 share, each in one unit: 160 of them fit into a segment that stands alone (3GPP TS
- * 23.038).
+ * Letters, digits and signs that ASCII and GSM-7 share, each in one unit: 160 of them fit into a segment that stands
+ * alone (3GPP TS 23.038).
  */
 const isPlainSegment = (text: string): boolean => /^[\n !-Z_a-z]{1,160}$/.test(text)
 

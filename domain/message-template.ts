@@ -60,8 +60,8 @@ export const linksIn = (template: string): ReadonlyArray<string> =>
   [...template.matchAll(link)].map(([, url = '']) => url)
 
 /**
- * The message for one lead, with `linkAt` for the URL of its `index`-th link. A blank or missing value leaves no trace: `Hi
- * {{first_name}}, thanks` becomes `Hi, thanks`, and a sentence that began with one begins with what follows.
+ * The message for one lead, with `linkAt` for the URL of its `index`-th link. A blank or missing value leaves no trace:
+ * `Hi {{first_name}}, thanks` becomes `Hi, thanks`, and a sentence that began with one begins with what follows.
  */
 export const messageOf = (template: string, values: FieldValues, linkAt: (index: number) => string): string => {
   let count = 0

@@ -26,9 +26,9 @@ const Purpose = t.keyof({ confirmation: null, help: null, member: null }, 'a pur
 export type Purpose = t.TypeOf<typeof Purpose>
 
 /**
- * Why a message was not, or may not have been, sent. `opted-out`: the provider knows that the number wants nothing; `undeliverable`: the
- * number can't be reached; `refused`: the provider won't take this message; `expired`: it is too late for it; `withdrawn`: what it waited
- * for has changed; `unknown`: it may have been sent.
+ * Why a message was not, or may not have been, sent. `opted-out`: the provider knows that the number wants nothing;
+ * `undeliverable`: the number can't be reached; `refused`: the provider won't take this message; `expired`: it is too
+ * late for it; `withdrawn`: what it waited for has changed; `unknown`: it may have been sent.
  */
 const FailureKind = t.keyof(
   { 'opted-out': null, undeliverable: null, refused: null, expired: null, withdrawn: null, unknown: null },
@@ -62,9 +62,9 @@ const ErasedEvent = t.intersection([
 export type ErasedMessageEvent = t.TypeOf<typeof ErasedEvent>
 
 /**
- * The story of one message. `MessageRequested` is asked for and is no step. `MessageBegun` and `MessageTriedAgain` are written before a
- * try, the others after it. Their reasons are ours and hold no word of a provider. What ends a step says what comes after it.
- * `MessageErased` closes the stream.
+ * The story of one message. `MessageRequested` is asked for and is no step. `MessageBegun` and `MessageTriedAgain` are
+ * written before a try, the others after it. Their reasons are ours and hold no word of a provider. What ends a step
+ * says what comes after it. `MessageErased` closes the stream.
  */
 export const MessageEvent = t.union([
   eventOf('MessageRequested', t.intersection([MessageIds, Request])),
@@ -92,7 +92,10 @@ export const MessageEvent = t.union([
     t.intersection([
       Sent,
       t.type({ attempt: NaturalNumber, reason: t.string, next_attempt_at: Instant }),
-      /** `provider_id`: of a try that the provider had taken. `unreached`: the phone was off, or the carrier gave no reason. */
+      /**
+       * `provider_id`: of a try that the provider had taken. `unreached`: the phone was off, or the carrier gave no
+       * reason.
+       */
       t.partial({ provider_id: t.string, kind: t.keyof({ unreached: null, 'sender-blocked': null }) }),
     ]),
   ),
@@ -113,9 +116,9 @@ export const MessageEvent = t.union([
     t.intersection([Sent, t.type({ provider_id: t.string, kind: FailureKind, reason: t.string })]),
   ),
   /**
-   * What the contact wrote. `engagement_id`: whose message it answers; `paused_until` and `gives_up_at` follow from it. `answer`: what is
-   * sent at once; left out where nothing is, or the provider does it. `said_at`: of an opt-out or an opt-in that was said to the sender, the
-   * place that it has among all that the number said there.
+   * What the contact wrote. `engagement_id`: whose message it answers; `paused_until` and `gives_up_at` follow from it.
+   * `answer`: what is sent at once; left out where nothing is, or the provider does it. `said_at`: of an opt-out or an
+   * opt-in that was said to the sender, the place that it has among all that the number said there.
    */
   eventOf(
     'MessageReceived',
@@ -142,9 +145,10 @@ export const MessageEvent = t.union([
         began_at: Instant,
       }),
       /**
-       * `meaning`: of what the contact wrote. `history`: all its events, as far as they had been written when they were read. Older
-       * versions left them out. `copies`: the ids by which a provider still has it; left out where there are none. `sender`: from which
-       * the last try went out, where it is the account's own; older versions left it out.
+       * `meaning`: of what the contact wrote. `history`: all its events, as far as they had been written when they were
+       * read. Older versions left them out. `copies`: the ids by which a provider still has it; left out where there
+       * are none. `sender`: from which the last try went out, where it is the account's own; older versions left it
+       * out.
        */
       t.partial({
         meaning: ReplyMeaning,
@@ -220,8 +224,8 @@ export type MessageState =
 type Failure = { readonly kind: FailureKind; readonly reason: string }
 
 /**
- * What a provider tells of a try after, or before, its answer. Of the failures it tells `unreached` may pass, a few times, and `failed`, such
- * as of a message that was not valid for long enough, however often.
+ * What a provider tells of a try after, or before, its answer. Of the failures it tells `unreached` may pass, a few
+ * times, and `failed`, such as of a message that was not valid for long enough, however often.
  */
 export type MessageReport =
   | { readonly providerId: string; readonly kind: 'taken' }
@@ -268,7 +272,9 @@ export type MessageCommand =
       /** Where it turns out that the provider has it, or that the phone can't be reached. */
       readonly after?: AfterStep
     }
-  /** `retryAt`: when it may be tried again, that time where it waits for it; undefined where it is too late for that. */
+  /**
+   * `retryAt`: when it may be tried again, that time where it waits for it; undefined where it is too late for that.
+   */
   | { readonly type: 'ReportMessage'; readonly report: MessageReport; readonly retryAt: Instant | undefined }
   /** `after`: undefined where it is no step. */
   | { readonly type: 'EndMessage'; readonly attempt: number; readonly ending: Ending; readonly after?: AfterStep }

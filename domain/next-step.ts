@@ -22,8 +22,8 @@ type Situation = {
   readonly settings: PlaybookSettings
   readonly contact: ContactState
   /**
-   * Of a newer engagement of the contact that was not filtered: its playbook writes to the contact instead, once it has begun, and its
-   * consent is verified where that is awaited. Undefined where there is none.
+   * Of a newer engagement of the contact that was not filtered: its playbook writes to the contact instead, once it has
+   * begun, and its consent is verified where that is awaited. Undefined where there is none.
    */
   readonly newer: 'awaits-beginning' | 'awaits-consent' | 'writes' | undefined
   readonly account: { readonly title: string; readonly enabled: boolean }

@@ -37,14 +37,16 @@ const Facts = t.union([AboutWebhook, AboutSender, AboutLimit])
 export type NoticeFacts = WebhookNotice | MessagesNotice
 
 /**
- * Tells one member that a webhook was turned off (contract 6.6.4), or that messages of the account wait. Reasons hold no address and no
- * words of a server.
+ * Tells one member that a webhook was turned off (contract 6.6.4), or that messages of the account wait. Reasons hold
+ * no address and no words of a server.
  */
 export const NoticeEvent = t.union([
   eventOf('NoticeDue', Facts),
   eventOf('NoticeAttemptFailed', t.type({ attempt: t.number, reason: t.string, next_attempt_at: Instant })),
   eventOf('NoticeSent', t.type({ attempt: t.number })),
-  /** `refused`: for good; `attempts-exhausted`: the last attempt failed too; `member-removed`: nobody is left to tell. */
+  /**
+   * `refused`: for good; `attempts-exhausted`: the last attempt failed too; `member-removed`: nobody is left to tell.
+   */
   eventOf(
     'NoticeAbandoned',
     t.type({

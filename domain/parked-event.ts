@@ -5,9 +5,9 @@ import { ParkedEventId } from './ids.js'
 import { E, unreachable, type Either } from './prelude.js'
 
 /**
- * An event that a process manager can't handle, however often it tries. `reason` is one of a few words of ours and holds no
- * personal value; the event is known by its stream and its id. `event_revision`: where it stands in its stream. Older versions left it
- * out, and so does whoever could not read the event.
+ * An event that a process manager can't handle, however often it tries. `reason` is one of a few words of ours and
+ * holds no personal value; the event is known by its stream and its id. `event_revision`: where it stands in its
+ * stream. Older versions left it out, and so does whoever could not read the event.
  */
 const Facts = t.intersection([
   t.type({

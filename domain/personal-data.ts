@@ -1,8 +1,8 @@
 import type { DomainEvent, EventType } from './events.js'
 
 /**
- * By the type of the event the fields of its data that hold what is known of a person, what somebody wrote of one, or what gives
- * access to one's data, as dotted paths. Every type has an entry, so that none is forgotten.
+ * By the type of the event the fields of its data that hold what is known of a person, what somebody wrote of one, or
+ * what gives access to one's data, as dotted paths. Every type has an entry, so that none is forgotten.
  */
 export const personalFields: { readonly [type in EventType]: ReadonlyArray<string> } = {
   AccountOpened: [],
@@ -129,7 +129,10 @@ const hiddenPaths: ReadonlyMap<string, ReadonlyArray<Path>> = new Map(
   Object.entries(personalFields).map(([type, fields]) => [type, [...secretPaths, ...pathsOf(fields)]]),
 )
 
-/** The data of the event for somebody else's eyes: without secrets, and without personal values unless they are asked for. */
+/**
+ * The data of the event for somebody else's eyes: without secrets, and without personal values unless they are asked
+ * for.
+ */
 export const shownData = (event: DomainEvent, { isPersonalShown }: { readonly isPersonalShown: boolean }): Data => {
   let data: Data = event.data
   for (const path of (isPersonalShown ? undefined : hiddenPaths.get(event.type)) ?? secretPaths)

@@ -173,8 +173,8 @@ const evolve = (state: PlaybookState, event: PlaybookEvent): PlaybookState => {
 const notKept: ReadonlySet<string> = new Set(consentFields)
 
 /**
- * The names that a message may hold: fields that each lead of the playbook has, or a standard playbook asks for, as far as they are kept
- * with the contact, and the account's title.
+ * The names that a message may hold: fields that each lead of the playbook has, or a standard playbook asks for, as far
+ * as they are kept with the contact, and the account's title.
  */
 const knownNames = ({ required_fields }: PlaybookSettings): ReadonlySet<string> =>
   new Set(['account', ...standardFields, ...required_fields.filter((name) => !notKept.has(name))])

@@ -8,8 +8,8 @@ import type { Either } from './prelude.js'
 
 /**
  * What a store answers when it can't. `unavailable`: try again later, a write may have been done or not; with
- * `needsOperator` each try fails until somebody changes a setting or the server, such as a password. `corrupt`: trying again
- * gives the same, since what stands there can't be decoded, or what was to be written is refused for good.
+ * `needsOperator` each try fails until somebody changes a setting or the server, such as a password. `corrupt`: trying
+ * again gives the same, since what stands there can't be decoded, or what was to be written is refused for good.
  */
 export type StoreFailure =
   | { readonly kind: 'unavailable'; readonly reason: string; readonly needsOperator?: true }
@@ -30,8 +30,8 @@ export type EventBatch = { readonly events: ReadonlyArray<Recorded<DomainEvent>>
 
 export type EventStore = {
   /**
-   * The events of a stream, from the revision `from` on, at most `count` where it is given. The revision is that of the last one;
-   * where there are none it is `no-stream`. However long a stream is, no call to a server grows with it.
+   * The events of a stream, from the revision `from` on, at most `count` where it is given. The revision is that of the
+   * last one; where there are none it is `no-stream`. However long a stream is, no call to a server grows with it.
    */
   readonly read: (stream: string, from?: number, count?: number) => Promise<Either<StoreFailure, StreamRead>>
 
@@ -42,9 +42,9 @@ export type EventStore = {
   ) => Promise<Either<StoreFailure, ReadonlyArray<Recorded<DomainEvent>>>>
 
   /**
-   * Appends to one stream, all or nothing, durably: what was answered survives a power cut. The same event ids at the same
-   * expected revision again write nothing, change nothing of what stands there and give the first answer. A repeat can't be
-   * told from a first append. More than `largestAppend` is `corrupt`, in every store alike.
+   * Appends to one stream, all or nothing, durably: what was answered survives a power cut. The same event ids at the
+   * same expected revision again write nothing, change nothing of what stands there and give the first answer. A repeat
+   * can't be told from a first append. More than `largestAppend` is `corrupt`, in every store alike.
    */
   readonly append: (
     stream: string,
@@ -53,9 +53,10 @@ export type EventStore = {
   ) => Promise<Either<StoreFailure | Conflict, Appended>>
 
   /**
-   * Everything in these categories after a position, in the order of the log: history, then live, without gap or repeat, no
-   * faster than it is consumed. Positions become visible in their order: once one has been given, nothing appears before it
-   * any more, so whoever saves it as a checkpoint misses nothing. Ends when `signal` aborts; throws when the store fails.
+   * Everything in these categories after a position, in the order of the log: history, then live, without gap or
+   * repeat, no faster than it is consumed. Positions become visible in their order: once one has been given, nothing
+   * appears before it any more, so whoever saves it as a checkpoint misses nothing. Ends when `signal` aborts; throws
+   * when the store fails.
    */
   readonly subscribe: (
     after: Position,
@@ -64,8 +65,8 @@ export type EventStore = {
   ) => AsyncIterable<EventBatch>
 
   /**
-   * The history in these categories after a position, up to the end of the log as it is now. Throws when `signal` aborts, so
-   * that a part never passes for the whole, and when the store fails.
+   * The history in these categories after a position, up to the end of the log as it is now. Throws when `signal`
+   * aborts, so that a part never passes for the whole, and when the store fails.
    */
   readonly history: (
     after: Position,
@@ -74,9 +75,9 @@ export type EventStore = {
   ) => AsyncIterable<EventBatch>
 
   /**
-   * Removes the events of a stream before the revision `before`, at which one must stand: from the answer on nobody is given them
-   * here, neither `read` and `readLast` nor `history` and a subscription that begins later. A repeat changes nothing. A server may keep
-   * their bytes until it is scavenged.
+   * Removes the events of a stream before the revision `before`, at which one must stand: from the answer on nobody is
+   * given them here, neither `read` and `readLast` nor `history` and a subscription that begins later. A repeat changes
+   * nothing. A server may keep their bytes until it is scavenged.
    */
   readonly truncate: (stream: string, before: number) => Promise<Either<StoreFailure, void>>
 
@@ -86,19 +87,24 @@ export type EventStore = {
   /** The position of the last event in the log. */
   readonly head: () => Promise<Either<StoreFailure, Position>>
 
-  /** When the newest event of ours happened, as far as the last hundred events of the log tell; undefined where there is none. */
+  /**
+   * When the newest event of ours happened, as far as the last hundred events of the log tell; undefined where there is
+   * none.
+   */
   readonly newestTime: () => Promise<Either<StoreFailure, Instant | undefined>>
 
   /** How far a follower of the log had come when that was last saved here; `beginning` where it never was. */
   readonly checkpoint: (follower: string) => Promise<Either<StoreFailure, Position>>
 
   /**
-   * Saves how far a follower has come, never backward; a power cut may take the newest save away. It stands beside the log and is no
-   * event of it: no history and no subscription gives it, though on a server the head may move.
+   * Saves how far a follower has come, never backward; a power cut may take the newest save away. It stands beside the
+   * log and is no event of it: no history and no subscription gives it, though on a server the head may move.
    */
   readonly saveCheckpoint: (follower: string, position: Position) => Promise<Either<StoreFailure, void>>
 
-  /** What the difference of two positions counts: events, or bytes of the log, which may leap where it was scavenged. */
+  /**
+   * What the difference of two positions counts: events, or bytes of the log, which may leap where it was scavenged.
+   */
   readonly positionUnit: 'events' | 'bytes'
 }
 
@@ -110,8 +116,8 @@ export type StreamAppend = {
 }
 
 /**
- * Appends to several streams in this order, all or nothing, durably; a stream may come more than once. Gives the events as they stand
- * in the log. Only a store that one process writes to has it, and here a repeat is a conflict.
+ * Appends to several streams in this order, all or nothing, durably; a stream may come more than once. Gives the events
+ * as they stand in the log. Only a store that one process writes to has it, and here a repeat is a conflict.
  */
 export type AppendAll = (
   appends: ReadonlyArray<StreamAppend>,
@@ -126,7 +132,9 @@ export type Clock = {
   readonly sleepUntil: (instant: Instant, signal: AbortSignal) => Promise<void>
 }
 
-/** A clock that never goes back, in milliseconds from whenever, and waits by it. It means nothing to another process. */
+/**
+ * A clock that never goes back, in milliseconds from whenever, and waits by it. It means nothing to another process.
+ */
 export type Time = {
   readonly now: () => number
   /** Resolves early when `signal` aborts. */
@@ -141,16 +149,16 @@ export type Cause = {
   /** The event that brought the command about, or the last one of the stream; undefined at the start of a chain. */
   readonly event?: CausingEvent | 'last-of-stream'
   /**
-   * The time that the events get where several may write the same ones, the same for all of them: that of what caused them.
-   * Else it is when they are decided.
+   * The time that the events get where several may write the same ones, the same for all of them: that of what caused
+   * them. Else it is when they are decided.
    */
   readonly at?: Instant
 }
 
 /**
  * The state after the command, and its events: those that it appended; none where it was already so; for a reaction
- * that runs again, those of the first time where they are recent. All events of one append carry the position of the last, because a store
- * tells no more.
+ * that runs again, those of the first time where they are recent. All events of one append carry the position of the
+ * last, because a store tells no more.
  */
 export type CommandResult<State> = { readonly state: State; readonly events: ReadonlyArray<Recorded<DomainEvent>> }
 
@@ -169,7 +177,8 @@ export type CommandHandler = {
 
   /**
    * Decides on `assumed` first where it is given, which spares a read: the aggregate as it was loaded a moment ago, or
-   * `newAggregate` where the command usually begins its stream. An assumption that is wrong costs a read and decides nothing.
+   * `newAggregate` where the command usually begins its stream. An assumption that is wrong costs a read and decides
+   * nothing.
    */
   readonly execute: <State, Command extends AnyCommand, Event extends DomainEvent, Refusal>(
     decider: Decider<State, Command, Event, Refusal>,

@@ -4,12 +4,15 @@ import { later, type Instant } from './instant.js'
 export type Postponement = { readonly kind: 'postpone'; readonly until: Instant; readonly reason: string }
 
 /**
- * In milliseconds: how soon a message is looked at again that waits because its account is disabled, or its month used up. No sooner, since
- * each look appends an event for each engagement of the account.
+ * In milliseconds: how soon a message is looked at again that waits because its account is disabled, or its month used
+ * up. No sooner, since each look appends an event for each engagement of the account.
  */
 export const lookAgainAfter = 6 * 60 * 60_000
 
-/** In milliseconds: how soon it is looked at again whether a newer lead has begun, which it does within moments unless something crashed. */
+/**
+ * In milliseconds: how soon it is looked at again whether a newer lead has begun, which it does within moments unless
+ * something crashed.
+ */
 const beginningLookAgainAfter = 60_000
 
 /** In milliseconds: how soon it is looked at again whether the consent of a newer lead was verified. */
@@ -28,7 +31,9 @@ const accountDisabled = 'the account is disabled'
 
 const waitsForAccount: ReadonlySet<string> = new Set([accountDisabled, segmentsUsedUp])
 
-/** Whether what was put off for this reason can go on as soon as its account is another: enabled, or with more segments. */
+/**
+ * Whether what was put off for this reason can go on as soon as its account is another: enabled, or with more segments.
+ */
 export const isOfAccount = (reason: string): boolean => waitsForAccount.has(reason)
 
 /** In milliseconds: how soon it is looked at again whether what it needs can be read. */

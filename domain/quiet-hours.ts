@@ -10,8 +10,9 @@ const weekdays = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'satur
 /** What a playbook says about when it sends. */
 type SendingRules = {
   /**
-   * `HH:MM` to `HH:MM` on the contact's clock, over midnight where `to` is the earlier one: nothing is sent from `from` on, and
-   * at `to` it may be again. Where both are the same, which is refused today, no hour is quiet. Null turns off the rules of the states, too.
+   * `HH:MM` to `HH:MM` on the contact's clock, over midnight where `to` is the earlier one: nothing is sent from `from`
+   * on, and at `to` it may be again. Where both are the same, which is refused today, no hour is quiet. Null turns off
+   * the rules of the states, too.
    */
   readonly quiet_hours: { readonly from: string; readonly to: string } | null
   readonly days: ReadonlyArray<(typeof weekdays)[number]>
@@ -86,8 +87,8 @@ export const nextAllowed = (hours: SendingHours, at: Instant): Instant | undefin
 }
 
 /**
- * When it turns quiet: the end of the hours that `at` lies in, `at` itself where it lies in none. Undefined where that is more than
- * 8 days away.
+ * When it turns quiet: the end of the hours that `at` lies in, `at` itself where it lies in none. Undefined where that
+ * is more than 8 days away.
  */
 export const quietFrom = (hours: SendingHours, at: Instant): Instant | undefined => {
   const start = millisecondsOf(at)
@@ -100,8 +101,8 @@ export const quietFrom = (hours: SendingHours, at: Instant): Instant | undefined
 }
 
 /**
- * When a step that is due at `at` is sent: at once, or in the first half hour of the next hours, not all in the same moment:
- * `key`, such as the step's id, decides. Undefined as in `nextAllowed`.
+ * When a step that is due at `at` is sent: at once, or in the first half hour of the next hours, not all in the same
+ * moment: `key`, such as the step's id, decides. Undefined as in `nextAllowed`.
  */
 export const sendingTime = (hours: SendingHours, at: Instant, key: string): Instant | undefined => {
   const opens = nextAllowed(hours, at)
@@ -120,7 +121,10 @@ const firstShut = (hours: SendingHours, at: number): number | undefined => {
   return undefined
 }
 
-/** Whether a zone is open, and until when it surely stays as it is. A change of the clocks ends that, since it moves them. */
+/**
+ * Whether a zone is open, and until when it surely stays as it is. A change of the clocks ends that, since it moves
+ * them.
+ */
 const stateAt = (
   hours: SendingHours,
   zone: TimeZone,
@@ -135,7 +139,10 @@ const stateAt = (
   return { open, until: Math.min(until, at + next - intoWeek) }
 }
 
-/** When a state allows the next message, where `sent` within the last 24 hours, oldest first, are as many as it allows; else undefined. */
+/**
+ * When a state allows the next message, where `sent` within the last 24 hours, oldest first, are as many as it allows;
+ * else undefined.
+ */
 export const dayIsFullUntil = (
   { messagesIn24Hours }: SendingHours,
   sent: ReadonlyArray<Instant>,

@@ -173,8 +173,9 @@ export const reactingTypes: ReadonlySet<string> = new Set(
 export const reactingCategories = categoriesOf(reactingTypes)
 
 /**
- * What follows from an event in other streams, in order. Pure, and safe to run again, by whomever: the events that follow
- * have ids and times derived from this one, so all write the same, and each command is "already so" the second time.
+ * What follows from an event in other streams, in order. Pure, and safe to run again, by whomever: the events that
+ * follow have ids and times derived from this one, so all write the same, and each command is "already so" the second
+ * time.
  */
 export const reactions = (event: Recorded<DomainEvent>): ReadonlyArray<Intent> => {
   // A reaction stands in the table under the type of the events that it takes.

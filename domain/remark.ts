@@ -47,7 +47,9 @@ export type RemarkRefusal =
 /** Of note and properties, in bytes of JSON: the event that carries them stands in the body of a delivery once more. */
 const maximalReport = 32 * 1024
 
-/** A repetition follows what it repeats within minutes: what is remembered of reports must not grow with its engagement. */
+/**
+ * A repetition follows what it repeats within minutes: what is remembered of reports must not grow with its engagement.
+ */
 const rememberedReports = 100
 
 const evolve = (state: RemarkState, event: RemarkEvent): RemarkState => {

@@ -1,7 +1,10 @@
 import { t } from './codec.js'
 import type { PlaybookSettings } from './playbook.js'
 
-/** What a text of a contact means: an outcome of its engagement, a request that a provider answers, or `reply`, any other text. */
+/**
+ * What a text of a contact means: an outcome of its engagement, a request that a provider answers, or `reply`, any
+ * other text.
+ */
 export const ReplyMeaning = t.keyof(
   {
     opted_out: null,
@@ -19,7 +22,10 @@ export type ReplyMeaning = t.TypeOf<typeof ReplyMeaning>
 /** What a provider that answers opt-outs, opt-ins and requests for help itself may take a text for. */
 export type ProviderMark = Extract<ReplyMeaning, 'opted_out' | 'opted_in' | 'help'>
 
-/** The words by which carriers, and 47 CFR 64.1200(a)(10), know an opt-out; each counts where nothing but `besideStop` stands beside it. */
+/**
+ * The words by which carriers, and 47 CFR 64.1200(a)(10), know an opt-out; each counts where nothing but `besideStop`
+ * stands beside it.
+ */
 const stopKeywords = ['stop', 'stopall', 'unsubscribe', 'cancel', 'end', 'quit', 'revoke', 'optout']
 const stopWords: ReadonlySet<string> = new Set([
   ...stopKeywords,
@@ -120,8 +126,8 @@ const answeredKeywords: ReadonlySet<string> = new Set([...stopKeywords, ...helpW
 export const isKeyword = (text: string): boolean => answeredKeywords.has(text.trim().toLowerCase())
 
 /**
- * In lower case, without punctuation and accents, which people leave out: its words with one blank between them. What stands for an
- * apostrophe goes first, since one of them would come apart into a blank and an accent.
+ * In lower case, without punctuation and accents, which people leave out: its words with one blank between them. What
+ * stands for an apostrophe goes first, since one of them would come apart into a blank and an accent.
  */
 const wordsOf = (text: string): string =>
   text
@@ -140,7 +146,10 @@ const refusalWordsOf = (text: string): string =>
 
 const holds = (words: string, phrase: string): boolean => ` ${words} `.includes(` ${phrase} `)
 
-/** By itself, whatever is said beside it: "Stop! I have one", "STOP, I have one", or the signature of a telephone in the next line. */
+/**
+ * By itself, whatever is said beside it: "Stop! I have one", "STOP, I have one", or the signature of a telephone in the
+ * next line.
+ */
 const isStop = (text: string): boolean =>
   text
     .replaceAll(/\bs[ ._*-]+t[ ._*-]+o[ ._*-]+p\b/gi, 'stop')
@@ -154,9 +163,9 @@ const isRefusal = (text: string): boolean =>
   text.split(/[.!?;\n]+/).some((sentence) => refusals.some((refusal) => refusal.test(refusalWordsOf(sentence))))
 
 /**
- * What the text means under these rules. Opt-outs are built in: a playbook's rules add words to them and take none away. `isOptedOut`:
- * then a YES opts in again.
- * `mark`: what the provider takes it for, whatever the words; an opt-in is one only after an opt-out.
+ * What the text means under these rules. Opt-outs are built in: a playbook's rules add words to them and take none
+ * away. `isOptedOut`: then a YES opts in again. `mark`: what the provider takes it for, whatever the words; an opt-in
+ * is one only after an opt-out.
  */
 export const meaningOf = (
   text: string,

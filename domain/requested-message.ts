@@ -84,7 +84,9 @@ const confirmationText = (account: string): string =>
 const standardHelpText = (account: string): string =>
   `${account}: we write since you asked us for an offer. Reply STOP to get no more messages.`
 
-/** Opt-outs, quiet hours, a state's limit and a consent that is to be verified (contract 4.6.1) hold for members too. */
+/**
+ * Opt-outs, quiet hours, a state's limit and a consent that is to be verified (contract 4.6.1) hold for members too.
+ */
 const byMember = (
   { engagement, settings, account, sentInLastDay, now }: Situation,
   { optedOut, details }: Known,

@@ -93,8 +93,8 @@ export const residenceStateNamed = (text: string): ResidenceState | undefined =>
 }
 
 /**
- * Where a lead lives (`current_residence_state`); undefined where it does not say so. Without a playbook that asks for the field it
- * may hold any text, which stays where personal values are.
+ * Where a lead lives (`current_residence_state`); undefined where it does not say so. Without a playbook that asks for
+ * the field it may hold any text, which stays where personal values are.
  */
 export const residenceStateOf = ({ additional_info }: LeadDetails): ResidenceState | undefined =>
   residenceStateFromText(additional_info['current_residence_state'] ?? '')

@@ -7,9 +7,9 @@ export const deliveryRetries = 18
 export const maximalAttempts = deliveryRetries + 1
 
 /**
- * When the next attempt of a delivery comes after `attempt`, from 1 on, failed at `at`: retry n waits (n-1)^4 + 15 seconds and a
- * jitter of 0 to 10·n seconds, never less. So 18 retries take about 3 days and 19 hours (contract 6.6.3 asks for about four
- * days). `random` is in [0, 1).
+ * When the next attempt of a delivery comes after `attempt`, from 1 on, failed at `at`: retry n waits (n-1)^4 + 15
+ * seconds and a jitter of 0 to 10·n seconds, never less. So 18 retries take about 3 days and 19 hours (contract 6.6.3
+ * asks for about four days). `random` is in [0, 1).
  */
 export const nextAttemptAt = (attempt: number, at: Instant, random: number): Instant => {
   const seconds = (attempt - 1) ** 4 + 15 + random * 10 * attempt
@@ -20,15 +20,15 @@ export const nextAttemptAt = (attempt: number, at: Instant, random: number): Ins
 export const maximalMessageTries = 28
 
 /**
- * When a message is tried again after `attempt`, from 1 on, failed at `at`: a minute later, then twice as long each time, an hour at
- * most.
+ * When a message is tried again after `attempt`, from 1 on, failed at `at`: a minute later, then twice as long each
+ * time, an hour at most.
  */
 export const nextMessageTryAt = (attempt: number, at: Instant): Instant =>
   later(at, Math.min(60_000 * 2 ** (attempt - 1), 60 * 60_000))
 
 /**
- * When a provider is asked again to erase its copy, after `attempt`, from 1 on, failed at `at`: an hour later, then a day later each
- * time. Undefined after two weeks.
+ * When a provider is asked again to erase its copy, after `attempt`, from 1 on, failed at `at`: an hour later, then a
+ * day later each time. Undefined after two weeks.
  */
 export const nextCopyErasureAt = (attempt: number, at: Instant): Instant | undefined =>
   attempt > 14 ? undefined : later(at, (attempt === 1 ? 1 : 24) * 60 * 60_000)
@@ -37,8 +37,8 @@ export const nextCopyErasureAt = (attempt: number, at: Instant): Instant | undef
 const longestConsentWait = 24 * 60 * 60_000
 
 /**
- * When a consent is checked again after `check`, from 1 on, failed at `at`, as the checks before it did since `since`: as soon as a message
- * would be tried again, and once more when a day is over. Undefined after that.
+ * When a consent is checked again after `check`, from 1 on, failed at `at`, as the checks before it did since `since`:
+ * as soon as a message would be tried again, and once more when a day is over. Undefined after that.
  */
 export const nextConsentCheckAt = (check: number, since: Instant, at: Instant): Instant | undefined => {
   const end = later(since, longestConsentWait)
@@ -48,9 +48,10 @@ export const nextConsentCheckAt = (check: number, since: Instant, at: Instant): 
 }
 
 /**
- * Since when checks of a consent fail, where those before the one at `at` did since `since`. Where nobody checked for a day or longer after
- * `due`, such as while the service was down, the account disabled, or a member wrote nothing, nobody knows of an outage: that time does not
- * count. A shorter one does, so that an outage ends though nobody asks at night.
+ * Since when checks of a consent fail, where those before the one at `at` did since `since`. Where nobody checked for a
+ * day or longer after `due`, such as while the service was down, the account disabled, or a member wrote nothing,
+ * nobody knows of an outage: that time does not count. A shorter one does, so that an outage ends though nobody asks at
+ * night.
  */
 export const consentFailingSince = (since: Instant, due: Instant, at: Instant): Instant => {
   const unchecked = millisecondsOf(at) - millisecondsOf(due)

@@ -2,8 +2,8 @@ import { t } from './codec.js'
 import { Instant, latest } from './instant.js'
 
 /**
- * What tells an opt-out, or an opt-in, from another: the event of the text or the report that says so, and when that came. `to_sender`:
- * it was said to the sender, and `at` is the place that it has among all that the number said there.
+ * What tells an opt-out, or an opt-in, from another: the event of the text or the report that says so, and when that
+ * came. `to_sender`: it was said to the sender, and `at` is the place that it has among all that the number said there.
  */
 export const Saying = t.intersection(
   [t.type({ event_id: t.string, at: Instant }), t.partial({ to_sender: t.literal(true) })],
@@ -12,8 +12,8 @@ export const Saying = t.intersection(
 export type Saying = t.TypeOf<typeof Saying>
 
 /**
- * `said`: the events in which a contact opted out, or in, the newest last. `optedOutAt`: when it said so last that it opts out;
- * `optedInAt`: when it said so last to its sender that it opts in.
+ * `said`: the events in which a contact opted out, or in, the newest last. `optedOutAt`: when it said so last that it
+ * opts out; `optedInAt`: when it said so last to its sender that it opts in.
  */
 export const Sayings = t.partial({ said: t.readonlyArray(t.string), optedOutAt: Instant, optedInAt: Instant })
 type Sayings = t.TypeOf<typeof Sayings>

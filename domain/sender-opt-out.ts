@@ -6,8 +6,9 @@ import { Instant, strictlyAfter } from './instant.js'
 import { E, type Either } from './prelude.js'
 
 /**
- * `text_id`: derived from the text that said so. `said_at`: later than that of whatever was said to the sender before, and the same under
- * each name that the provider has for it: so whoever hears of it in another order knows what was said last. Older versions left it out.
+ * `text_id`: derived from the text that said so. `said_at`: later than that of whatever was said to the sender before,
+ * and the same under each name that the provider has for it: so whoever hears of it in another order knows what was
+ * said last. Older versions left it out.
  */
 const Said = t.intersection(
   [t.type({ opt_out_id: SenderOptOutId, text_id: t.string }), t.partial({ said_at: Instant })],
@@ -15,8 +16,8 @@ const Said = t.intersection(
 )
 
 /**
- * Whether a number wants messages from a sender, whichever account writes from it: also one that begins to later. All that is kept of the
- * number is the id, which is derived from it.
+ * Whether a number wants messages from a sender, whichever account writes from it: also one that begins to later. All
+ * that is kept of the number is the id, which is derived from it.
  */
 export const SenderOptOutEvent = t.union([eventOf('OptedOutOfSender', Said), eventOf('OptedInToSender', Said)])
 export type SenderOptOutEvent = t.TypeOf<typeof SenderOptOutEvent>
@@ -61,8 +62,8 @@ const evolve = (
 }
 
 /**
- * A text that comes again says nothing, whatever was said since. So each is recorded once, also one that says what is so already: else it
- * would say something new after another that said the contrary.
+ * A text that comes again says nothing, whatever was said since. So each is recorded once, also one that says what is
+ * so already: else it would say something new after another that said the contrary.
  */
 const decide = (
   { type, optOutId: opt_out_id, textId: text_id, at, saidAt }: SenderOptOutCommand,

@@ -11,7 +11,10 @@ type SaidBy = t.TypeOf<typeof SaidBy>
 
 /** What holds up the messages of an account: its sender, or that its month is used up. One stream an account. */
 export const SenderEvent = t.union([
-  /** The provider lets nothing of the sender through. At `until` one message is tried. Reasons are ours and hold no word of a provider. */
+  /**
+   * The provider lets nothing of the sender through. At `until` one message is tried. Reasons are ours and hold no word
+   * of a provider.
+   */
   eventOf(
     'SenderHeld',
     t.type({ account_id: AccountId, since: Instant, until: Instant, reason: t.string, said_by: SaidBy }),

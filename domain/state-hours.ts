@@ -19,9 +19,9 @@ const daily = (from: number, to: number, limit?: { readonly messagesIn24Hours: n
 })
 
 /**
- * The states that are stricter than the federal rule: 8 a.m. to 9 p.m. where the called party is, 47 CFR 64.1200(c)(1), which is
- * what a standard playbook keeps. Legal holidays (Alabama, Louisiana, Rhode Island, Utah and others) are not in it, nor are rules for
- * recorded voices alone.
+ * The states that are stricter than the federal rule: 8 a.m. to 9 p.m. where the called party is, 47 CFR 64.1200(c)(1),
+ * which is what a standard playbook keeps. Legal holidays (Alabama, Louisiana, Rhode Island, Utah and others) are not
+ * in it, nor are rules for recorded voices alone.
  */
 export const stateHours: Readonly<Partial<Record<ResidenceState, StateHours>>> = {
   /** Ala. Admin. Code r. 770-X-5-.17(1)(b), on automated solicitation. */
@@ -50,7 +50,10 @@ export const stateHours: Readonly<Partial<Record<ResidenceState, StateHours>>> =
   OK: daily(8, 20, { messagesIn24Hours: 3 }),
   /** R.I. Gen. Laws § 5-61-3.6 with § 5-61-2. Readings differ on Sundays; this is the stricter one. */
   RI: { weekdays: [9, 18], saturday: [10, 17], sunday: null },
-  /** S.D. Codified Laws § 37-30-28, on automated dialing. Whether Saturday is a weekday is left open; this is the stricter reading. */
+  /**
+   * S.D. Codified Laws § 37-30-28, on automated dialing. Whether Saturday is a weekday is left open; this is the
+   * stricter reading.
+   */
   SD: { weekdays: [9, 21], saturday: null, sunday: null },
   /** Tex. Bus. & Com. Code § 301.051; § 302.001 since 2025 for text messages. */
   TX: { weekdays: [9, 21], saturday: [9, 21], sunday: [12, 21] },

@@ -9,16 +9,16 @@ export const schemaVersion = 1
 type Upcast = (data: unknown) => unknown
 
 /**
- * For each event type the steps from one stored version to the next: the first one makes version 2 of version 1. A shape
- * that was ever written stays readable for ever, so a step is never removed.
+ * For each event type the steps from one stored version to the next: the first one makes version 2 of version 1. A
+ * shape that was ever written stays readable for ever, so a step is never removed.
  */
 const upcasts: Readonly<Record<string, ReadonlyArray<Upcast>>> = {}
 
 const corrupt = (reason: string): Either<StoreFailure, never> => E.left({ kind: 'corrupt', reason })
 
 /**
- * A stored event as today's code knows it. Left where its type or version is not known, or where its data does not decode:
- * the reason names the fields and holds none of their values.
+ * A stored event as today's code knows it. Left where its type or version is not known, or where its data does not
+ * decode: the reason names the fields and holds none of their values.
  */
 export const decodeStoredEvent = (type: string, version: number, data: unknown): Either<StoreFailure, DomainEvent> => {
   const codec = codecOf(type)

@@ -23,7 +23,10 @@ export type Submission = {
 const maximalFields = 500
 const maximalLength = 10_000
 
-/** Asked for whatever the playbook says: no contact without a number, no outreach without consent (contract 4.6, rule 1). */
+/**
+ * Asked for whatever the playbook says: no contact without a number, no outreach without consent (contract 4.6, rule
+ * 1).
+ */
 const alwaysRequired = ['phone', ...consentFields] as const
 
 /** Fields that have a place of their own in a submission; all others stand in `additional_info`. */
@@ -33,8 +36,8 @@ const ownFields: ReadonlySet<string> = new Set(['first_name', 'last_name', 'emai
 const checkedWhereverSent: ReadonlySet<string> = new Set(['email'])
 
 /**
- * Reads a submission, or says everything that is wrong with it at once: one sentence a problem, each naming its field and
- * none holding a value. `now` decides which dates are past.
+ * Reads a submission, or says everything that is wrong with it at once: one sentence a problem, each naming its field
+ * and none holding a value. `now` decides which dates are past.
  */
 export const decodeSubmission = (
   required: ReadonlyArray<string>,
@@ -94,7 +97,10 @@ const submissionOf = (fields: ReadonlyMap<string, string>, phone: Phone): Submis
   }
 }
 
-/** What a lead has that is shown, and not submitted: its fields as a message names them, and the URL of its consent, if any. */
+/**
+ * What a lead has that is shown, and not submitted: its fields as a message names them, and the URL of its consent, if
+ * any.
+ */
 type Sample = { readonly fields: FieldValues; readonly consentUrl: string | undefined }
 
 /** Reads a sample of a lead as `decodeSubmission` reads a lead, but that it may lack any field. */
@@ -140,8 +146,8 @@ type Acceptor = {
 export type CurrentContact = { readonly id: ContactId; readonly optedOutBefore: boolean }
 
 /**
- * The lead that a submission becomes. One with an originator becomes the same lead whenever it comes again with its phone number;
- * any other becomes a lead of its own, `newLeadId`.
+ * The lead that a submission becomes. One with an originator becomes the same lead whenever it comes again with its
+ * phone number; any other becomes a lead of its own, `newLeadId`.
  */
 export const leadFactsOf = (
   { source, secret }: Acceptor,

@@ -7,7 +7,10 @@ import type { ProviderMark } from './reply-meaning.js'
 export type InboundText = {
   readonly providerId: string
   readonly from: string
-  /** What the provider calls the sender that it came to: its number, and where it has one the pool that the number belongs to. */
+  /**
+   * What the provider calls the sender that it came to: its number, and where it has one the pool that the number
+   * belongs to.
+   */
   readonly to: ReadonlyArray<string>
   /** The pool that the number may belong to, where the provider does not say: unless the number is an account's own. */
   readonly poolOfTo: string | undefined

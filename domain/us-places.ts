@@ -46,10 +46,11 @@ const place = (
 })
 
 /**
- * Area codes by state as NANPA assigns them, three-digit ZIP prefixes by state as USPS does, time zones by 49 CFR part 71 (Arizona
- * keeps no daylight saving time, but the Navajo Nation in it does). Where a boundary crosses an area code or a prefix it has both
- * zones. A table of our own: the packages give one zone for each code, and are wrong where it matters (Gary, Paducah, Evansville
- * and Flagstaff among them). Toll-free, military and other codes that stand for no place are left out.
+ * Area codes by state as NANPA assigns them, three-digit ZIP prefixes by state as USPS does, time zones by 49 CFR part
+ * 71 (Arizona keeps no daylight saving time, but the Navajo Nation in it does). Where a boundary crosses an area code
+ * or a prefix it has both zones. A table of our own: the packages give one zone for each code, and are wrong where it
+ * matters (Gary, Paducah, Evansville and Flagstaff among them). Toll-free, military and other codes that stand for no
+ * place are left out.
  */
 export const usPlaces: ReadonlyArray<UsPlace> = [
   place('AL', central, '205 251 256 659 938', '350-367 369'),

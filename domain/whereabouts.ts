@@ -38,8 +38,8 @@ const placesOfNumber = (phone: Phone | undefined): ReadonlyArray<Place> => {
 }
 
 /**
- * The home, by its ZIP code, else its state, and the area of the number, which may be old: people move and take their numbers with
- * them. Where neither tells anything, the whole continental US.
+ * The home, by its ZIP code, else its state, and the area of the number, which may be old: people move and take their
+ * numbers with them. Where neither tells anything, the whole continental US.
  */
 export const whereaboutsOf = (known: Known): Whereabouts => {
   const places = [...placesOfHome(known), ...placesOfNumber(known.phone)]

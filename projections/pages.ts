@@ -13,7 +13,9 @@ export const cursorOf = (
   key,
 })
 
-/** All that a query finds, in pages of its limit. The next one is read when it is asked for; none comes after a failure. */
+/**
+ * All that a query finds, in pages of its limit. The next one is read when it is asked for; none comes after a failure.
+ */
 export async function* pageResultsOf(
   documents: Pick<Documents, 'find'>,
   collection: Collection,

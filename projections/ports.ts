@@ -27,7 +27,10 @@ export type Change = { readonly key: string; readonly document: Json | undefined
 /** What stands under a key: the position of the newest change to it, which may have removed the document. */
 export type Stored = { readonly document: Json | undefined; readonly position: Position }
 
-/** Why nothing may be written: a change or the checkpoint stands at what is no position. Undefined where all are positions. */
+/**
+ * Why nothing may be written: a change or the checkpoint stands at what is no position. Undefined where all are
+ * positions.
+ */
 export const misplacedIn = (changes: ReadonlyArray<Change>, checkpoint: Position): StoreFailure | undefined =>
   isPosition(checkpoint) && changes.every(({ position }) => isPosition(position))
     ? undefined
@@ -74,23 +77,24 @@ export type Documents = {
     keys: ReadonlyArray<string>,
   ) => Promise<Either<StoreFailure, ReadonlyMap<string, Stored>>>
   /**
-   * The same for who folds events into these documents and calls `apply` then, which tells where the collection was replaced meanwhile:
-   * so nobody has to look for that before.
+   * The same for who folds events into these documents and calls `apply` then, which tells where the collection was
+   * replaced meanwhile: so nobody has to look for that before.
    */
   readonly getToFold: Documents['get']
   readonly find: (collection: Collection, query: Query) => Promise<Either<StoreFailure, ReadonlyArray<Entry>>>
   /** How many documents there are, or how many of them stand in a part of an index, its limit at most. */
   readonly count: (collection: Collection, part?: CountedPart) => Promise<Either<StoreFailure, number>>
   /**
-   * The different values of the first field of an index, in no particular order. It costs what there are values, however many
-   * documents have each of them.
+   * The different values of the first field of an index, in no particular order. It costs what there are values,
+   * however many documents have each of them.
    */
   readonly values: (collection: Collection, index: string) => Promise<Either<StoreFailure, ReadonlyArray<IndexValue>>>
   /** All of it, ordered by key. A document that can't be decoded keeps no other from being given. */
   readonly all: (collection: Collection) => AsyncIterable<WalkedEntry>
   /**
-   * Writes the changes and then the checkpoint, durably and never backward; nothing where `misplacedIn` them is a failure. After
-   * `unavailable` the caller begins again with `checkpoint`: what it had read may be lost. `corrupt` stays so.
+   * Writes the changes and then the checkpoint, durably and never backward; nothing where `misplacedIn` them is a
+   * failure. After `unavailable` the caller begins again with `checkpoint`: what it had read may be lost. `corrupt`
+   * stays so.
    */
   readonly apply: (
     collection: Collection,
@@ -98,14 +102,15 @@ export type Documents = {
     checkpoint: Position,
   ) => Promise<Either<StoreFailure, void>>
   /**
-   * How far the collection has come, for who goes on from there and writes; `beginning` when nothing was applied. What was read of the
-   * collection before may be lost, nothing that is read of it afterwards.
+   * How far the collection has come, for who goes on from there and writes; `beginning` when nothing was applied. What
+   * was read of the collection before may be lost, nothing that is read of it afterwards.
    */
   readonly checkpoint: (collection: Collection) => Promise<Either<StoreFailure, Position>>
   /** The same for who only looks: nothing is written. */
   readonly progress: (collection: Collection) => Promise<Either<StoreFailure, Position>>
   /**
-   * Puts the `next` generation in the place of the live one, and of every other version, at once. After `unavailable` it may be repeated.
+   * Puts the `next` generation in the place of the live one, and of every other version, at once. After `unavailable`
+   * it may be repeated.
    */
   readonly promote: (collection: Collection) => Promise<Either<StoreFailure, void>>
   readonly drop: (collection: Collection) => Promise<Either<StoreFailure, void>>

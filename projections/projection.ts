@@ -9,8 +9,8 @@ import type { Change, Collection, Indexes, Json, Stored } from './ports.js'
 export type ProjectedEvent = Recorded<DomainEvent>
 
 /**
- * A read model as data. `keyOf` names the document that an event concerns (undefined: none), `evolve` folds the event into
- * it. Both are pure; a change of what they make is a new `version`, which is built anew beside the old one.
+ * A read model as data. `keyOf` names the document that an event concerns (undefined: none), `evolve` folds the event
+ * into it. Both are pure; a change of what they make is a new `version`, which is built anew beside the old one.
  */
 export type Projection<Document extends Json> = {
   readonly name: string

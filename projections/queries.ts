@@ -22,8 +22,8 @@ import { collectionOf, type Projection } from './projection.js'
 /** Reads for the surfaces. */
 export type Queries = {
   /**
-   * A contact of this account; a miss in the read model is confirmed against the stream, so that a 404 is never stale. A contact that
-   * it does not show is `unavailable` where its stream is long.
+   * A contact of this account; a miss in the read model is confirmed against the stream, so that a 404 is never stale.
+   * A contact that it does not show is `unavailable` where its stream is long.
    */
   readonly contactById: (account: AccountId, id: ContactId) => Promise<Either<StoreFailure, Contact | undefined>>
   /** A page of a read model. */
@@ -70,8 +70,8 @@ export const contactPending: StoreFailure = {
 }
 
 /**
- * Events of a contact that the read model does not show yet are read to this number: one that is new has few. Of a longer stream
- * each request would cost what the stream does.
+ * Events of a contact that the read model does not show yet are read to this number: one that is new has few. Of a
+ * longer stream each request would cost what the stream does.
  */
 const mostConfirmed = 1_000
 
@@ -159,7 +159,9 @@ export const queries = ({ store, documents, hasPendingReactions }: QueryPorts): 
   return { contactById, page, byKey, count, usage, list, ...manyAtOnce(documents) }
 }
 
-/** `unavailable` where the collection is not there: whoever acts on all that is found must not take it for an empty one. */
+/**
+ * `unavailable` where the collection is not there: whoever acts on all that is found must not take it for an empty one.
+ */
 export const findThere =
   (documents: Pick<Documents, 'find' | 'exists'>): Documents['find'] =>
   async (collection, query) => {
@@ -169,7 +171,10 @@ export const findThere =
     return missing === undefined ? found : E.left(missing)
   }
 
-/** Where nothing is found the collection itself may be missing: it is being built, or a newer version of the read model replaced it. */
+/**
+ * Where nothing is found the collection itself may be missing: it is being built, or a newer version of the read model
+ * replaced it.
+ */
 const missingAmong =
   (documents: Pick<Documents, 'exists'>) =>
   async (collection: Collection): Promise<StoreFailure | undefined> => {

@@ -2,9 +2,9 @@
 const longest = 200
 
 /**
- * What a service says of a refusal, made fit to be stored for good and posted to webhooks: it may repeat whatever it was asked, and may
- * know the person's name. So of it only these words are kept, which say nothing of a person, and the rest becomes an ellipsis. Undefined
- * where nothing is left.
+ * What a service says of a refusal, made fit to be stored for good and posted to webhooks: it may repeat whatever it
+ * was asked, and may know the person's name. So of it only these words are kept, which say nothing of a person, and the
+ * rest becomes an ellipsis. Undefined where nothing is left.
  */
 export const refusalReason = (text: string): string | undefined => {
   const parts = text

@@ -20,15 +20,15 @@ const Answer = t.intersection(
 )
 
 /**
- * The `ConsentVerifier` port: asks the service at this address. Without one no lead that comes waits for it; what waits already must not
- * pass because a process lacks the setting.
+ * The `ConsentVerifier` port: asks the service at this address. Without one no lead that comes waits for it; what waits
+ * already must not pass because a process lacks the setting.
  */
 export const consentVerifier = (address: string | undefined, time: Time = monotonicTime): ConsentVerifier =>
   address === undefined ? { verify: () => Promise.resolve(failed('no service is set')) } : service(address, time)
 
 /**
- * Asks over HTTP. The URL is the operator's: it may lead to a private address, and carry a user and a password. A redirect is not
- * followed, since it could take what is known of a person anywhere.
+ * Asks over HTTP. The URL is the operator's: it may lead to a private address, and carry a user and a password. A
+ * redirect is not followed, since it could take what is known of a person anywhere.
  */
 const service = (address: string, time: Time): ConsentVerifier => {
   const { url, headers } = requestTo(address)

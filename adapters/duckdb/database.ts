@@ -6,8 +6,8 @@ export type DuckDb = { readonly connection: DuckDBConnection; readonly close: ()
 const memoryLimit = '80MB'
 
 /**
- * The database in a file, made where there is none, or one in `:memory:`. It works on one thread with little memory, so that a
- * service beside it is not slowed. Times are read and written in UTC.
+ * The database in a file, made where there is none, or one in `:memory:`. It works on one thread with little memory, so
+ * that a service beside it is not slowed. Times are read and written in UTC.
  * @throws Error where the file can't be opened, or another process has it open
  */
 export const openDuckDb = async (file: string): Promise<DuckDb> => {

@@ -7,9 +7,10 @@ import { eventStoreDb } from './event-store.js'
 const cluster = /^esdb(?<discover>\+discover)?:\/\/(?<credentials>[^:]+:[^@]+@)?(?<hosts>[^/?]+)(?<rest>.*)$/s
 
 /**
- * What half of the nodes that the URL of a cluster names refuse for good, such as a password, or show, as a certificate that is
- * not trusted: where no node tells the driver of the cluster, it says only that. Each is asked once, on its own. A node alone may
- * refuse what the cluster takes, as one does that is filled anew and knows no user yet. Undefined where the URL names a single node.
+ * What half of the nodes that the URL of a cluster names refuse for good, such as a password, or show, as a certificate
+ * that is not trusted: where no node tells the driver of the cluster, it says only that. Each is asked once, on its
+ * own. A node alone may refuse what the cluster takes, as one does that is filled anew and knows no user yet. Undefined
+ * where the URL names a single node.
  */
 export const refusalOfCluster = async (url: string): Promise<StoreFailure | undefined> => {
   const nodes = nodesOf(url)

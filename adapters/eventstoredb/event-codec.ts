@@ -7,7 +7,10 @@ import { E } from '../../domain/prelude.js'
 import { decodeStoredEvent } from '../../domain/stored-event.js'
 import type { LogEntry, Truncation } from '../in-process/log-tail.js'
 
-/** The first two names are those by which EventStoreDB's own tools and projections find related events; the rest is ours. */
+/**
+ * The first two names are those by which EventStoreDB's own tools and projections find related events; the rest is
+ * ours.
+ */
 type Metadata = {
   readonly $correlationId: string
   readonly $causationId: string
@@ -36,8 +39,9 @@ export const decodeTruncation = ({ event }: ResolvedEvent): Truncation | undefin
 const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i
 
 /**
- * Whether an event may be sent. To an append with an id that is no UUID or with an empty type the server answers twice, and
- * the second answer ends the driver: it throws where nobody can catch it, and all later appends of that client hang.
+ * Whether an event may be sent. To an append with an id that is no UUID or with an empty type the server answers twice,
+ * and the second answer ends the driver: it throws where nobody can catch it, and all later appends of that client
+ * hang.
  */
 export const isEncodable = ({ id, type }: NewEvent): boolean => uuid.test(id) && type.length > 0
 

@@ -157,7 +157,8 @@ const readsOf = (
   }
   return {
     ...streamReads(reads, retry, stopping),
-    // Whatever follows the log asks for its head first. On a server that is too old it would never come to the end of the history.
+    // Whatever follows the log asks for its head first. On a server that is too old it would never come to the end of
+    // the history.
     head: () =>
       newest(1, async ([last]) => {
         await refuseTooOld(reads.current())

@@ -7,8 +7,8 @@ import type { ReconnectingClient } from './client/reconnecting-client.js'
 /** All in milliseconds. */
 export type RetryPolicy = {
   /**
-   * How long one call may take. The driver itself sets no limit to reads and appends: where the server hangs they would wait for
-   * ever.
+   * How long one call may take. The driver itself sets no limit to reads and appends: where the server hangs they would
+   * wait for ever.
    */
   readonly callTimeout: number
   /** How long a call that fails is repeated before its failure is returned; its first try may take longer. */
@@ -27,8 +27,8 @@ export const standardRetryPolicy: RetryPolicy = {
 export type Cancellation = { cancel?: () => void }
 
 /**
- * Repeats a call until it is answered, fails permanently or `retryFor` is over. `whenNotFound` answers for a stream that is
- * missing; without it a missing stream is retried like other failures.
+ * Repeats a call until it is answered, fails permanently or `retryFor` is over. `whenNotFound` answers for a stream
+ * that is missing; without it a missing stream is retried like other failures.
  */
 export type Retry = <A>(
   client: ReconnectingClient,

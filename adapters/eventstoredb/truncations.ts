@@ -14,12 +14,15 @@ import { withoutConflict, type Retry } from './retry.js'
 const olderLog = 'truncation-log'
 
 /**
- * Holds an event for each truncation of a stream of the category, so that whoever reads accounts need not know of all erased deliveries. None
- * is an event of Leadloop's (`decodeEvent`), so nobody who follows the log is given it.
+ * Holds an event for each truncation of a stream of the category, so that whoever reads accounts need not know of all
+ * erased deliveries. None is an event of Leadloop's (`decodeEvent`), so nobody who follows the log is given it.
  */
 const logOf = (category: string): string => `${olderLog}-${category}`
 
-/** Until a scavenge the server gives truncated events to whoever reads the whole log: so many truncations of a category are known, and no more. */
+/**
+ * Until a scavenge the server gives truncated events to whoever reads the whole log: so many truncations of a category
+ * are known, and no more.
+ */
 const mostKnown = 1_000_000
 
 /** Read at a time. */
@@ -34,7 +37,9 @@ export type IsTruncated = (event: Pick<Recorded<unknown>, 'stream' | 'revision'>
 type Truncations = {
   /** Gives where the truncation stands in the log; undefined where nothing was to be done. */
   readonly truncate: (truncation: Truncation) => Promise<Either<StoreFailure, Position | undefined>>
-  /** What was truncated of streams of these categories by what stands after a position. Left, too, once `signal` aborts. */
+  /**
+   * What was truncated of streams of these categories by what stands after a position. Left, too, once `signal` aborts.
+   */
   readonly after: (
     position: Position,
     categories: ReadonlyArray<Category>,

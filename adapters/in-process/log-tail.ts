@@ -52,8 +52,8 @@ type Capacity = {
 }
 
 /**
- * The end of the log from `head` on in memory, at least its newest events up to `capacity`, at most twice as much: so the live
- * subscriptions of one process, however many, read and decode each event once.
+ * The end of the log from `head` on in memory, at least its newest events up to `capacity`, at most twice as much: so
+ * the live subscriptions of one process, however many, read and decode each event once.
  */
 export const logTail = (head: Position, capacity: Capacity): LogTail => {
   /** The tail holds every event after this position, and none up to it. */

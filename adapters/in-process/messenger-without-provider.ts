@@ -1,8 +1,8 @@
 import type { Messenger } from '../../domain/messenger.js'
 
 /**
- * The `Messenger` port where no provider is named: nothing leaves the service, and a message is sent once it stands in its stream, where
- * the operator reads it. So one whose record is missing was not sent.
+ * The `Messenger` port where no provider is named: nothing leaves the service, and a message is sent once it stands in
+ * its stream, where the operator reads it. So one whose record is missing was not sent.
  */
 export const messengerWithoutProvider: Messenger = {
   send: () => Promise.resolve({ kind: 'accepted', providerId: undefined }),

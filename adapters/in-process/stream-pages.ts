@@ -7,14 +7,14 @@ import { E, type Either } from '../../domain/prelude.js'
 type Events = ReadonlyArray<Recorded<DomainEvent>>
 
 /**
- * At most `limit` events of a stream, which begin with the revision `from`; fewer only where there are no more. `end` is the newest
- * revision.
+ * At most `limit` events of a stream, which begin with the revision `from`; fewer only where there are no more. `end`
+ * is the newest revision.
  */
 type StreamPage<From> = (stream: string, from: From, limit: number) => Promise<Either<StoreFailure, Events>>
 
 /**
- * What one call brings at most: bounds how long a server takes for it, and how long it blocks the event loop. The bytes are about those in
- * memory; how large the events of a stream are is known from its first page on.
+ * What one call brings at most: bounds how long a server takes for it, and how long it blocks the event loop. The bytes
+ * are about those in memory; how large the events of a stream are is known from its first page on.
  */
 const pageSize = { first: 25, events: 500, bytes: 2_000_000 }
 

@@ -5,8 +5,8 @@ import type { MailSender } from '../../projections/notices/mail-sender.js'
 import { messageOf } from './message.js'
 
 /**
- * The `MailSender` port where there is no mail server: each mail becomes a file, `<notice id>.eml`, which only its owner may
- * read. A repeat replaces it.
+ * The `MailSender` port where there is no mail server: each mail becomes a file, `<notice id>.eml`, which only its
+ * owner may read. A repeat replaces it.
  */
 export const outboxMail = (directory: string, from: string): MailSender & { readonly close: () => void } => {
   const composer = createTransport({ streamTransport: true, buffer: true, newline: 'unix' })

@@ -61,8 +61,9 @@ const serverOf = (text: string) => {
 type SmtpError = { readonly code?: unknown; readonly command?: unknown; readonly responseCode?: unknown }
 
 /**
- * A mail goes to one address, so it is refused for good where the server refuses that address or the message; what the server
- * refuses before is about settings, its own or ours. Only its code is told, because its words may repeat the address.
+ * A mail goes to one address, so it is refused for good where the server refuses that address or the message; what the
+ * server refuses before is about settings, its own or ours. Only its code is told, because its words may repeat the
+ * address.
  */
 const outcomeOf = (error: unknown): MailOutcome => {
   const { code, command, responseCode } = error as SmtpError

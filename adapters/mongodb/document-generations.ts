@@ -84,7 +84,8 @@ export const documentGenerations = ({
           await db.collection(place.stored).drop()
           await checkpoints.deleteOne({ _id: checkpointOf(collection, place) })
         }
-        // A process that had lost it may have written on: what it wrote stands under the former name of a build, and nobody else drops it.
+        // A process that had lost it may have written on: what it wrote stands under the former name of a build, and
+        // nobody else drops it.
         await sweep(collection)
       }),
   }

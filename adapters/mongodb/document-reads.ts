@@ -18,8 +18,8 @@ const pageSize = 1_000
 const isPresent = { _removed: { $exists: false } }
 
 /**
- * A promoted generation takes over the plain name. A process that has not noticed may still write documents of the former generation
- * under that name, so each document carries the number of its generation.
+ * A promoted generation takes over the plain name. A process that has not noticed may still write documents of the
+ * former generation under that name, so each document carries the number of its generation.
  */
 export const isOf =
   ({ serial }: Place) =>
@@ -86,7 +86,8 @@ export const documentReads = (
         )
       }),
 
-    // Of all generations, since with a filter the server would read every document: of a foreign value `find` gives nothing.
+    // Of all generations, since with a filter the server would read every document: of a foreign value `find` gives
+    // nothing.
     values: (collection, index) =>
       attempt(() =>
         locator.read<ReadonlyArray<IndexValue>>(

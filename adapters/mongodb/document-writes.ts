@@ -23,10 +23,11 @@ type Ports = {
 }
 
 /**
- * Writes without a transaction: each document is guarded by its own position, and the checkpoint follows the documents. What is
- * written again after a crash between the two changes nothing. A batch is one command to read its documents, however many, one to
- * write them, and one for the checkpoint, which tells too whether the generation was replaced: what was folded by then is of no
- * generation that anybody reads. While a generation is built a fourth asks the registry for that.
+ * Writes without a transaction: each document is guarded by its own position, and the checkpoint follows the documents.
+ * What is written again after a crash between the two changes nothing. A batch is one command to read its documents,
+ * however many, one to write them, and one for the checkpoint, which tells too whether the generation was replaced:
+ * what was folded by then is of no generation that anybody reads. While a generation is built a fourth asks the
+ * registry for that.
  */
 export const documentWrites = (
   db: Db,
@@ -90,8 +91,8 @@ export const documentWrites = (
 type AdvancePorts = Pick<Ports, 'locator'> & { readonly db: Db }
 
 /**
- * The checkpoint of a generation that was replaced is gone. What took its place may reflect less of the log: the caller must
- * start again from its checkpoint.
+ * The checkpoint of a generation that was replaced is gone. What took its place may reflect less of the log: the caller
+ * must start again from its checkpoint.
  */
 const advance = async (
   collection: Collection,
@@ -104,8 +105,8 @@ const advance = async (
     if ((await locator.locate(collection))?.serial !== place.serial)
       throw new OperationFailed({ kind: 'unavailable', reason: `${collection.name} was replaced` })
   }
-  // A promoted build keeps its checkpoint, and not its name: what was written before the promotion goes with it, and what is written later
-  // under the former name is read by nobody.
+  // A promoted build keeps its checkpoint, and not its name: what was written before the promotion goes with it, and
+  // what is written later under the former name is read by nobody.
   if (collection.generation === 'next') await orReplaced()
   if (await advanceCheckpoint(db, checkpoint, position)) {
     locator.confirm(collection, place)

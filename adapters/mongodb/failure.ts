@@ -86,14 +86,17 @@ const refusalOf = (error: unknown): string | undefined => {
   return known === undefined ? undefined : `MongoDB ${known}`
 }
 
-/** Atlas gives one code to all that it refuses, a full disk too: what it says while a connection authenticates is about credentials. */
+/**
+ * Atlas gives one code to all that it refuses, a full disk too: what it says while a connection authenticates is about
+ * credentials.
+ */
 const isAboutCredentials = (error: MongoServerError): boolean =>
   refusedCodes.has(Number(error.code)) ||
   (error.code === atlasError && (error.hasErrorLabel('HandshakeError') || /not allowed to do/.test(error.message)))
 
 /**
- * A bulk write wraps whatever ended it, a connection that broke as well as an answer of the server. Where no server was found, what one of
- * them can't be asked for is the cause.
+ * A bulk write wraps whatever ended it, a connection that broke as well as an answer of the server. Where no server was
+ * found, what one of them can't be asked for is the cause.
  */
 const causeOf = (error: unknown): unknown => {
   if (error instanceof MongoServerSelectionError) {

@@ -5,12 +5,15 @@ import { monotonicTime } from './monotonic-time.js'
 /** Milliseconds since 1970, by the clock on the wall. */
 export const wallTime = (): number => Date.now()
 
-/** In milliseconds: a sleep is divided into such pieces, so that a clock that was set, or a machine that slept, is noticed. */
+/**
+ * In milliseconds: a sleep is divided into such pieces, so that a clock that was set, or a machine that slept, is
+ * noticed.
+ */
 const longestSleep = 30_000
 
 /**
- * The clock of the machine, from now on `rate` times as fast (`CLOCK_RATE`): for demonstrations and checks, in which days of
- * retries pass in seconds. `goOnFrom` puts it forward, never back.
+ * The clock of the machine, from now on `rate` times as fast (`CLOCK_RATE`): for demonstrations and checks, in which
+ * days of retries pass in seconds. `goOnFrom` puts it forward, never back.
  */
 export const systemClock = (rate: number): Clock & { readonly goOnFrom: (instant: Instant) => void } => {
   const start = wallTime()

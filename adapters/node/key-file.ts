@@ -2,7 +2,10 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 
-/** The secret in a file that only its owner may read; it is made where there is no such file, which is at the first start. */
+/**
+ * The secret in a file that only its owner may read; it is made where there is no such file, which is at the first
+ * start.
+ */
 export const storedSecret = (file: string): { readonly secret: string; readonly isNew: boolean } => {
   if (existsSync(file)) return { secret: readFileSync(file, 'utf8').trim(), isNew: false }
   const secret = randomBytes(32).toString('base64url')

@@ -7,9 +7,9 @@ const leastPause = 100
 type Milliseconds = () => number
 
 /**
- * Milliseconds that go on while the machine is paused. The monotonic clock stands still then, and the clock on the wall is set
- * right afterwards: by how much it has gained since the last look is how long the machine was paused. A clock that is set
- * forward by hand counts as a pause too.
+ * Milliseconds that go on while the machine is paused. The monotonic clock stands still then, and the clock on the wall
+ * is set right afterwards: by how much it has gained since the last look is how long the machine was paused. A clock
+ * that is set forward by hand counts as a pause too.
  */
 export const lifetimeOf = (monotonic: Milliseconds, wall: Milliseconds): Milliseconds => {
   let ahead = wall() - monotonic()

@@ -1,6 +1,6 @@
 /**
- * What the TLS of Node says of the other side, in the message of an error; a driver takes it for a server that is away. Whole phrases
- * of OpenSSL, since the name of a host, which stands in a message too, may hold the word.
+ * What the TLS of Node says of the other side, in the message of an error; a driver takes it for a server that is away.
+ * Whole phrases of OpenSSL, since the name of a host, which stands in a message too, may hold the word.
  */
 const refusals: ReadonlyArray<readonly [RegExp, string]> = [
   [

@@ -7,8 +7,8 @@ import { codeOf, storeFailure, type OpenFailure } from './failure.js'
 import { openWriteQueue, type WriteQueue } from './writer/write-queue.js'
 
 /**
- * One SQLite file: a connection that reads, and one that writes in a thread of its own, so that no flush of the disk blocks the event
- * loop.
+ * One SQLite file: a connection that reads, and one that writes in a thread of its own, so that no flush of the disk
+ * blocks the event loop.
  */
 export type SqliteDatabase = {
   readonly write: WriteQueue['write']

@@ -7,15 +7,16 @@ import { codeOf, storeFailure, type OpenFailure } from './failure.js'
 type DirectoryLock = { readonly release: () => void }
 
 /**
- * Makes the directory if need be, and keeps other processes out of it. The lock is an exclusive transaction: the kernel ends
- * it however the process ends. It is on a file of its own, so that other programs can read the data meanwhile.
+ * Makes the directory if need be, and keeps other processes out of it. The lock is an exclusive transaction: the kernel
+ * ends it however the process ends. It is on a file of its own, so that other programs can read the data meanwhile.
  */
 export const lockDirectory = (directory: string): Either<OpenFailure, DirectoryLock> => {
   try {
     makeDirectory(directory)
     const lock = new Database(join(directory, 'lock.db'), { timeout: 0 })
     try {
-      // The pragma writes: the driver opens a file that can't be written for reading, and such a lock would exclude no other process.
+      // The pragma writes: the driver opens a file that can't be written for reading, and such a lock would exclude no
+      // other process.
       lock.exec('BEGIN EXCLUSIVE; PRAGMA user_version = 1')
     } catch (error) {
       lock.close()

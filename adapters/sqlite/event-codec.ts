@@ -8,8 +8,8 @@ import { decodeStoredEvent } from '../../domain/stored-event.js'
 import type { EventRow } from './writer/writer-protocol.js'
 
 /**
- * An event as it is read from the table `events`, with `eventColumns`: where it stands, and as it was written. A list, since the driver
- * takes half as long again to make an object.
+ * An event as it is read from the table `events`, with `eventColumns`: where it stands, and as it was written. A list,
+ * since the driver takes half as long again to make an object.
  */
 export type StoredEventRow = readonly [stream: string, revision: number, position: number, ...EventRow]
 

@@ -12,8 +12,8 @@ import { dataOf, decodeEvents, eventColumns, type StoredEventRow } from './event
 const pageSize = { events: 500, bytes: 4_000_000 }
 
 /**
- * The next page of so many categories, each read in the order of its index and all merged as they are read: nothing is looked
- * at that is not wanted, and no more of it than a page.
+ * The next page of so many categories, each read in the order of its index and all merged as they are read: nothing is
+ * looked at that is not wanted, and no more of it than a page.
  */
 const pageOf = (categories: number): string => {
   const one = 'SELECT position FROM events WHERE category = ? AND position > ? AND position <= ?'
@@ -37,7 +37,10 @@ const firstOf = (
 
 type Reading = Pick<SqliteDatabase, 'read'>
 
-/** The half of the `EventStore` port that reads. No read outlives a page, so none keeps the write-ahead log from being emptied. */
+/**
+ * The half of the `EventStore` port that reads. No read outlives a page, so none keeps the write-ahead log from being
+ * emptied.
+ */
 export const sqliteLog = (database: Reading) => {
   const head = (): Either<StoreFailure, Position> =>
     database.read((prepare) =>

@@ -8,7 +8,10 @@ const newerVersionCode = 'NEWER_VERSION'
 /** The file was written by a newer version of Leadloop. */
 export const newerVersion = (): Error => Object.assign(new Error(newerVersionCode), { code: newerVersionCode })
 
-/** The code of an error, or else its name, as text that can pass from thread to thread. A message may hold what was stored. */
+/**
+ * The code of an error, or else its name, as text that can pass from thread to thread. A message may hold what was
+ * stored.
+ */
 export const codeOf = (error: unknown): string => {
   if (!(error instanceof Error)) return 'unknown'
   return 'code' in error ? String(error.code) : error.name

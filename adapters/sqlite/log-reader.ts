@@ -11,8 +11,9 @@ import { schemaVersion } from './schema.js'
 const pollInterval = 200
 
 /**
- * The log in this directory, for a process beside the service, which may run or not. It changes nothing of the log
- * and keeps no service from starting; beside a service that has stopped SQLite makes its two empty files of the write-ahead log.
+ * The log in this directory, for a process beside the service, which may run or not. It changes nothing of the log and
+ * keeps no service from starting; beside a service that has stopped SQLite makes its two empty files of the write-ahead
+ * log.
  */
 export const openLogReader = (
   directory: string,

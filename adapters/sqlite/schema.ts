@@ -5,8 +5,8 @@ export const schemaVersion = 2
 export const overwritesSince = 2
 
 /**
- * The tables of the embedded store. Every column is readable with any SQLite tool; each read model also has a view under
- * its plain name.
+ * The tables of the embedded store. Every column is readable with any SQLite tool; each read model also has a view
+ * under its plain name.
  */
 export const schema = `
   CREATE TABLE IF NOT EXISTS events (

@@ -32,7 +32,10 @@ const failures: ReadonlyMap<number, TwilioFailure> = new Map(
   ]),
 )
 
-/** What an error code of a status callback says. A code that is not in the table ends the message: it never gets through. */
+/**
+ * What an error code of a status callback says. A code that is not in the table ends the message: it never gets
+ * through.
+ */
 export const failureOf = (code: number | undefined): TwilioFailure =>
   (code === undefined ? undefined : failures.get(code)) ?? {
     kind: 'refused',

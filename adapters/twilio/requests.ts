@@ -12,8 +12,8 @@ type TwilioRequest = {
 }
 
 /**
- * How a request ended. `not-sent`: no connection stood, so nothing of it went out. `unanswered`: it may have been processed. The
- * body of an answer is undefined where it is no JSON, or too long.
+ * How a request ended. `not-sent`: no connection stood, so nothing of it went out. `unanswered`: it may have been
+ * processed. The body of an answer is undefined where it is no JSON, or too long.
  */
 export type TwilioAnswer =
   | { readonly kind: 'answered'; readonly status: number; readonly body: unknown; readonly retryAfter: string | null }
@@ -57,8 +57,8 @@ export const askTwilio = async (
 type ConnectingAgent = { createConnection: (options: unknown, made: unknown) => Socket }
 
 /**
- * An agent for one request, which knows whether its connection stands. Connections are not reused: one that the server has closed
- * in the meantime would leave open whether a message was taken.
+ * An agent for one request, which knows whether its connection stands. Connections are not reused: one that the server
+ * has closed in the meantime would leave open whether a message was taken.
  */
 const watchedAgent = (isSecure: boolean) => {
   const agent = isSecure ? new https.Agent({ rejectUnauthorized: true }) : new http.Agent()

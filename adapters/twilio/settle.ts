@@ -30,12 +30,12 @@ const precision = 1_000
 const mostBehind = 5 * 60_000
 
 /**
- * Looks for a message among those to its number. They are listed by the number alone: of a message that still waits `DateSent` is empty,
- * and a filter by it might leave it out, so that it would be sent twice.
+ * Looks for a message among those to its number. They are listed by the number alone: of a message that still waits
+ * `DateSent` is empty, and a filter by it might leave it out, so that it would be sent twice.
  *
- * Of several that fit, all of them of the same words to the same number from the same sender, and none of them known, it is the first one
- * since the try, or else the last one before: whichever it is, whoever has the number has the text, and to send it again would be worse than
- * to name the wrong id. The status callback names our id.
+ * Of several that fit, all of them of the same words to the same number from the same sender, and none of them known,
+ * it is the first one since the try, or else the last one before: whichever it is, whoever has the number has the text,
+ * and to send it again would be worse than to name the wrong id. The status callback names our id.
  */
 export const settledBy = async (
   account: TwilioAccount,

@@ -1,8 +1,8 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
 /**
- * Whether Twilio signed a request with the account's token: an HMAC-SHA1 over its URL, as Twilio was told it, and the names and
- * values of its form in the order of the names, in base64.
+ * Whether Twilio signed a request with the account's token: an HMAC-SHA1 over its URL, as Twilio was told it, and the
+ * names and values of its form in the order of the names, in base64.
  */
 export const isSignedBy = (authToken: string, url: string, form: URLSearchParams, signature: string): boolean => {
   const names = [...new Set(form.keys())].sort()

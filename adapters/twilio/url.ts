@@ -4,8 +4,8 @@ import { hostOf, urlFromText } from '../../domain/web-address.js'
 import type { TwilioAccount } from './account.js'
 
 /**
- * Reads `SMS_URL`: `twilio://SID:TOKEN@host?from=%2B14155550123`, or `from=MG…` for a Messaging Service; `tls=false` is for a double on
- * this machine. Left: a sentence that names the setting and its part, never the token.
+ * Reads `SMS_URL`: `twilio://SID:TOKEN@host?from=%2B14155550123`, or `from=MG…` for a Messaging Service; `tls=false` is
+ * for a double on this machine. Left: a sentence that names the setting and its part, never the token.
  */
 export const twilioAccountFrom = (text: string): Either<string, TwilioAccount> => {
   const url = urlFromText(text)

@@ -8,9 +8,9 @@ import type { Exchange } from './exchange.js'
 /** The connections to receivers, which are pooled. */
 export type Connections = {
   /**
-   * A request that `request` makes by one of the agents has its connection reported to the exchange. An agent can't tell which
-   * request a connection is for, so `request` must begin it before it returns, as `fetch` of node-fetch does. The agents have no
-   * limit of sockets: a request that waited for one would connect too late to be told apart.
+   * A request that `request` makes by one of the agents has its connection reported to the exchange. An agent can't
+   * tell which request a connection is for, so `request` must begin it before it returns, as `fetch` of node-fetch
+   * does. The agents have no limit of sockets: a request that waited for one would connect too late to be told apart.
    */
   readonly requestFor: <A>(exchange: Exchange, request: (agents: Agents) => A) => A
   readonly close: () => void
@@ -29,8 +29,9 @@ type ConnectionOptions = {
 const longestIdle = 4_000
 
 /**
- * Milliseconds that one address of a name is waited for before the next one is tried: so long that a first packet that was lost is sent once
- * more, which the system does after a second, and so short that within the time limit three addresses are tried.
+ * Milliseconds that one address of a name is waited for before the next one is tried: so long that a first packet that
+ * was lost is sent once more, which the system does after a second, and so short that within the time limit three
+ * addresses are tried.
  */
 const longestPerAddress = 1_250
 

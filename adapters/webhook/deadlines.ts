@@ -5,13 +5,18 @@ import type { Time } from '../../domain/ports.js'
 export type Limited = { readonly deadline: number; readonly handleDeadline: () => void }
 
 export type Deadlines = {
-  /** Handles the deadline of `one` unless it is forgotten before. To be called again when its deadline has come nearer. */
+  /**
+   * Handles the deadline of `one` unless it is forgotten before. To be called again when its deadline has come nearer.
+   */
   readonly watch: (one: Limited) => void
   readonly forget: (one: Limited) => void
   readonly close: () => void
 }
 
-/** One timer for all deadlines: most are forgotten long before, and a timer for each would be a tenth of what a request costs. */
+/**
+ * One timer for all deadlines: most are forgotten long before, and a timer for each would be a tenth of what a request
+ * costs.
+ */
 export const deadlines = ({ now, sleep }: Time): Deadlines => {
   const watched = new Set<Limited>()
   let looksAt = Number.POSITIVE_INFINITY

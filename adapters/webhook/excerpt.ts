@@ -4,7 +4,9 @@ const longest = 500
 /** Fewer characters than these at the end of a text are not taken for the beginning of a token. */
 const shortestBeginning = 4
 
-/** These replace what is not printable, and a token: no token holds either of them, so what is left can't join into one. */
+/**
+ * These replace what is not printable, and a token: no token holds either of them, so what is left can't join into one.
+ */
 const unprintable = '\ufffd'
 const removed = '\u2026'
 

@@ -14,7 +14,10 @@ const longestResponse = 16_384
 
 type Times = { -readonly [Step in keyof WebhookTimes]: WebhookTimes[Step] }
 
-/** One request to a receiver and its response: its timeouts, its connection, how much it may read, and when its steps were done. */
+/**
+ * One request to a receiver and its response: its timeouts, its connection, how much it may read, and when its steps
+ * were done.
+ */
 export class Exchange implements Limited {
   /** The status has come, and decides. */
   isAnswered = false
@@ -68,9 +71,9 @@ export class Exchange implements Limited {
   }
 
   /**
-   * The receiver closed a reused connection before a byte of the request was sent: so it has processed nothing of it, and
-   * another connection may be tried at once. Had a byte been sent, a receiver that never read it could not be told from one that
-   * acted on it and died; then the attempt fails, and the delivery is retried in its own time.
+   * The receiver closed a reused connection before a byte of the request was sent: so it has processed nothing of it,
+   * and another connection may be tried at once. Had a byte been sent, a receiver that never read it could not be told
+   * from one that acted on it and died; then the attempt fails, and the delivery is retried in its own time.
    */
   get isConnectionStale(): boolean {
     return this.#isConnectionReused && this.#body?.isReleased === false && this.#abortReason === undefined
@@ -95,8 +98,8 @@ export class Exchange implements Limited {
   }
 
   /**
-   * Sends nothing before the event loop has asked the system about the connection once more: the receiver may have closed it
-   * since it was last used.
+   * Sends nothing before the event loop has asked the system about the connection once more: the receiver may have
+   * closed it since it was last used.
    */
   reuseConnection(connection: Socket): void {
     this.#connection = connection
@@ -126,7 +129,10 @@ export class Exchange implements Limited {
     if (this.#receivedBytes > longestResponse) queueMicrotask(() => this.#abort(noStatus))
   }
 
-  /** Aborts when its connection has closed: node-fetch does not notice it where the response switches to another protocol. */
+  /**
+   * Aborts when its connection has closed: node-fetch does not notice it where the response switches to another
+   * protocol.
+   */
   handleClose(connection: Socket): void {
     setImmediate(() => {
       if (connection === this.#connection && !this.isAnswered) this.#abort('no response (closed)')

@@ -4,7 +4,10 @@ export const noConnection = 'no connection within 3 s'
 export const noResponse = 'no response within 3 s'
 export const noStatus = 'no status within 16 kB'
 
-/** Why no status came. Of an error only its code is told: its message may hold the URL, an address or what the receiver sent. */
+/**
+ * Why no status came. Of an error only its code is told: its message may hold the URL, an address or what the receiver
+ * sent.
+ */
 export const noStatusReason = (error: unknown, isSecuring: boolean): string => {
   const code = codeOf(error)
   if (code === undefined) return 'no response'

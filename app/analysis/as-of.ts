@@ -120,7 +120,9 @@ const eventsOf = async (read: LogReader['read'], id: string): Promise<Events> =>
   return decider === undefined ? [] : orThrow(await read(streamOf(decider, id))).events
 }
 
-/** How many events of a stream happened until then. They stand in their order, so after the first that is later all are. */
+/**
+ * How many events of a stream happened until then. They stand in their order, so after the first that is later all are.
+ */
 const countUntil = (events: Events, moment: Moment): number => {
   const isLater = (event: Recorded<DomainEvent>): boolean =>
     'at' in moment ? event.time > moment.at : event.position > moment.position

@@ -32,8 +32,8 @@ type Concerned = {
 const remembered = 20_000
 
 /**
- * Whether an event is wanted. Whom it concerns stands in it or in the first event of its stream; of a delivery the source
- * stands with its engagement.
+ * Whether an event is wanted. Whom it concerns stands in it or in the first event of its stream; of a delivery the
+ * source stands with its engagement.
  * @throws StoreFailed
  */
 export const selectedBy = (

@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs'
 import type { Instant } from '../../domain/instant.js'
 
-/** Statements that set variables of DuckDB, each to an expression in SQL. NULL needs its type: by itself it is an integer. */
+/**
+ * Statements that set variables of DuckDB, each to an expression in SQL. NULL needs its type: by itself it is an
+ * integer.
+ */
 export const settings = (values: Readonly<Record<string, string>>): string =>
   Object.entries(values)
     .map(([name, value]) => `SET VARIABLE ${name} = ${value};\n`)

@@ -3,8 +3,8 @@ import progress from 'cli-progress'
 type ProgressBar = { readonly update: (position: number) => void; readonly stop: () => void }
 
 /**
- * How far something has come in the log, on standard error: a bar on a terminal; elsewhere a line at the start, every few
- * seconds and at the end.
+ * How far something has come in the log, on standard error: a bar on a terminal; elsewhere a line at the start, every
+ * few seconds and at the end.
  */
 export const progressBar = (head: number): ProgressBar => {
   const numbers = '{percentage}% | at {value} of {total}'

@@ -22,8 +22,8 @@ export const run = async (
 }
 
 /**
- * As `reasonOf`, for the terminal: what the system refuses is told in its own words, which name a path or an address and no value, and so
- * is what DuckDB lacks of disk or memory.
+ * As `reasonOf`, for the terminal: what the system refuses is told in its own words, which name a path or an address
+ * and no value, and so is what DuckDB lacks of disk or memory.
  */
 export const toldReason = (error: unknown): string => (isOfSystem(error) ? error.message : reasonOf(error))
 

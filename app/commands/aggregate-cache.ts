@@ -14,7 +14,9 @@ const capacity = 32_000_000
 const capacityOfMissing = 500
 
 export type AggregateCache = Aggregates & {
-  /** Takes over an aggregate to which `count` events were appended past it, at the revision at which it was loaded here. */
+  /**
+   * Takes over an aggregate to which `count` events were appended past it, at the revision at which it was loaded here.
+   */
   readonly appended: (evolver: MayHaveSnapshots, stream: string, after: Aggregate<unknown>, count: number) => void
 }
 
@@ -59,8 +61,8 @@ export const aggregateCache = (aggregates: Aggregates): AggregateCache => {
       // A read in flight may have begun before. Nobody knows whether an append that failed was written.
       reads.appended(stream, E.isRight(appended) ? appended.right.revision : Number.POSITIVE_INFINITY)
       missing.delete(stream)
-      // Where the revision was assumed: a reaction's events have derived ids, so the store may have answered for events that
-      // it already had, and the stream may be longer by now.
+      // Where the revision was assumed: a reaction's events have derived ids, so the store may have answered for events
+      // that it already had, and the stream may be longer by now.
       const isFirstTime = isCertain || beginsChain(events[0])
       if (E.isLeft(appended) || !isFirstTime) cache.delete(stream)
       else {

@@ -47,7 +47,10 @@ const snapshotBytes = 500_000
 
 export type MayHaveSnapshots = { readonly snapshot?: unknown }
 
-/** Whether an append has crossed a multiple of `snapshotInterval`: loading the stream then leaves a snapshot for the next start. */
+/**
+ * Whether an append has crossed a multiple of `snapshotInterval`: loading the stream then leaves a snapshot for the
+ * next start.
+ */
 export const needsSnapshot = ({ snapshot }: MayHaveSnapshots, revision: number, appended: number): boolean =>
   snapshot !== undefined && revision >= recentEvents && revision % snapshotInterval < appended
 
@@ -117,8 +120,8 @@ const readFromStore = async <State>(
 }
 
 /**
- * The events after a snapshot. The stream must hold, at its revision, the very event that the snapshot names: undefined where it
- * does not, since the snapshot is of another log, or the stream was erased.
+ * The events after a snapshot. The stream must hold, at its revision, the very event that the snapshot names: undefined
+ * where it does not, since the snapshot is of another log, or the stream was erased.
  */
 const readSince = async <State>(
   store: Store,

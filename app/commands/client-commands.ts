@@ -31,7 +31,10 @@ export type ClientCommands = {
   ) => Promise<Either<Refusal | StoreFailure | Contended, ClientResult<State>>>
 }
 
-/** `isPending`: not all that follows could be carried out now, as where a store failed. It comes later; a repeat of the command carries it out before. */
+/**
+ * `isPending`: not all that follows could be carried out now, as where a store failed. It comes later; a repeat of the
+ * command carries it out before.
+ */
 export type ClientResult<State> = CommandResult<State> & { readonly isPending: boolean }
 
 type Ports = {
@@ -45,7 +48,10 @@ type Ports = {
   readonly awaitReadModels: (events: ReadonlyArray<Recorded<DomainEvent>>) => Promise<void>
 }
 
-/** Events at the end of a stream that may be those of a command under way. What is older has long brought about what follows from it. */
+/**
+ * Events at the end of a stream that may be those of a command under way. What is older has long brought about what
+ * follows from it.
+ */
 const justWritten = 20
 
 export const clientCommands = ({
@@ -67,7 +73,8 @@ export const clientCommands = ({
       const result = await commandHandler.execute(decider, id, command, cause, assumed)
       if (E.isLeft(result)) return result
       const { events } = result.right
-      // Another client may have just written what made the command unnecessary. Where that can't be read nothing is waited for.
+      // Another client may have just written what made the command unnecessary. Where that can't be read nothing is
+      // waited for.
       const written = events.length > 0 ? E.right(events) : await store.readLast(streamOf(decider, id), justWritten)
       const reacted = E.isLeft(written) ? { events: [], isPending: true } : await reactor.react(written.right)
       await awaitReadModels(reacted.events)

@@ -53,8 +53,8 @@ export const commandHandler = ({ aggregates, store, clock }: Ports): CommandHand
 const recentEvents = 50
 
 /**
- * Nothing to append. A reaction that runs again is given the events that it appended the first time, so that the rest of its
- * chain is finished. Where they are no longer among the newest, the follower has finished it already.
+ * Nothing to append. A reaction that runs again is given the events that it appended the first time, so that the rest
+ * of its chain is finished. Where they are no longer among the newest, the follower has finished it already.
  */
 const alreadySo = async <State>(
   store: Pick<EventStore, 'readLast'>,

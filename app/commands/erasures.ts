@@ -28,7 +28,10 @@ type ErasureEnd = {
 }
 
 export type Erasures = {
-  /** Waits some seconds for the end of an erasure that was requested at this position; of one that was requested before, not at all. */
+  /**
+   * Waits some seconds for the end of an erasure that was requested at this position; of one that was requested before,
+   * not at all.
+   */
   readonly ended: (id: ErasureId, requestedAt: Position | undefined) => Promise<Either<StoreFailure, ErasureEnd>>
   /** Resolves once every process knows of what this one has just changed in an account. */
   readonly knownToAll: () => Promise<void>
@@ -42,8 +45,8 @@ type Ports = {
   readonly readModelFollowers: ReadonlyArray<ReadModelFollower>
   readonly documents: Pick<Documents, 'exists'>
   /**
-   * Where these read models are built anew, by any process: what was read of the contact may stand there, also after a rebuild that failed,
-   * and may be put in place afterwards.
+   * Where these read models are built anew, by any process: what was read of the contact may stand there, also after a
+   * rebuild that failed, and may be put in place afterwards.
    */
   readonly builds: ReadonlyArray<Collection>
   /** Of each store: true once no byte of what was removed is left in its files. */
@@ -66,7 +69,8 @@ export const erasuresOn = (ports: Ports): Erasures => {
   return {
     ended: async (id, requestedAt) => {
       if (requestedAt !== undefined)
-        // Erasures end in any order, so its own end is watched. A parked one never ends: then the eraser's position passes it.
+        // Erasures end in any order, so its own end is watched. A parked one never ends: then the eraser's position
+        // passes it.
         await withinLimit(time, longestWait, (isOver) =>
           Promise.race([eraser.caughtUpTo(requestedAt, isOver), completed(ports, id, isOver)]),
         )
@@ -119,8 +123,8 @@ const completed = async (
 type Erased = { readonly accountId: AccountId; readonly contactId: ContactId; readonly by: string }
 
 /**
- * Erases a contact of this account and waits some seconds for the end. A repeat changes nothing and tells how far the erasure has
- * come. `events` are those of the request: none where it is repeated.
+ * Erases a contact of this account and waits some seconds for the end. A repeat changes nothing and tells how far the
+ * erasure has come. `events` are those of the request: none where it is repeated.
  */
 export const eraseContact = async (
   { clientCommands, erasures }: { readonly clientCommands: ClientCommands; readonly erasures: Erasures },
@@ -134,7 +138,8 @@ export const eraseContact = async (
   const facts = { erasure_id: erasureId, account_id: accountId, contact_id: contactId, by }
   const requested = await clientCommands.execute(erasure, erasureId, { type: 'RequestErasure', facts }, actor)
   if (E.isLeft(requested)) return requested
-  // At once, so that no lead joins the contact and nothing is reported of it from the answer on, however long the rest takes.
+  // At once, so that no lead joins the contact and nothing is reported of it from the answer on, however long the rest
+  // takes.
   const closing = { type: 'EraseContact', contactId, erasureId } as const
   const closed = await clientCommands.execute(contact, contactId, closing, actor)
   // Only a lead is ever forgotten.
@@ -152,7 +157,10 @@ const closings: ReadonlySet<string> = new Set<EventType>([
   ...(['MessageCopyFound', 'MessageCopiesErased', 'MessageCopiesKept'] as const),
 ])
 
-/** The position of the newest event that closes something of the contact; undefined while something that came late is not closed. */
+/**
+ * The position of the newest event that closes something of the contact; undefined while something that came late is
+ * not closed.
+ */
 const lastClosing = async (
   { store }: Ports,
   id: ErasureId,

@@ -17,8 +17,8 @@ type Events = ReadonlyArray<Recorded<DomainEvent>>
 type Ports = {
   readonly readModels: ReadonlyArray<ServedReadModel>
   /**
-   * Resolves once this process has followed the log up to `position`, or `signal` aborts; the other processes have within moments,
-   * too.
+   * Resolves once this process has followed the log up to `position`, or `signal` aborts; the other processes have
+   * within moments, too.
    */
   readonly followed: (position: Position, signal: AbortSignal) => Promise<void>
   readonly time: Time

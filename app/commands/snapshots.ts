@@ -14,7 +14,10 @@ type Snapshot<State> = Aggregate<State> & {
   readonly last: NonNullable<Aggregate<State>['last']>
 }
 
-/** Aggregates of long streams as they were some time ago. Whoever finds one checks it against the stream before it counts. */
+/**
+ * Aggregates of long streams as they were some time ago. Whoever finds one checks it against the stream before it
+ * counts.
+ */
 export type Snapshots = {
   /** What this process has saved or found. */
   readonly inMemory: <State>(shape: StateSnapshot<State>, stream: string) => Snapshot<State> | undefined
@@ -33,7 +36,10 @@ export type Snapshots = {
   readonly remove: (stream: string, position: Position) => Promise<void>
 }
 
-/** In the version of their documents, not of the states: one stream has one snapshot, which erasing a stream has to remove. */
+/**
+ * In the version of their documents, not of the states: one stream has one snapshot, which erasing a stream has to
+ * remove.
+ */
 export const snapshotCollection: Collection = { name: 'snapshots', version: 1, indexes: {}, generation: 'live' }
 
 /** Snapshots of the busiest streams, which need not be looked up, in bytes, about. */

@@ -2,17 +2,24 @@ import { streamOf } from '../../domain/decider.js'
 import type { CommandHandler, StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 
-/** Commands for one stream wait for each other in this process, so that only other processes can be in conflict with it. */
+/**
+ * Commands for one stream wait for each other in this process, so that only other processes can be in conflict with it.
+ */
 export type StreamQueue = {
   /** For requests, which may be any number: where too many commands wait for the stream already, theirs is refused. */
   readonly ofRequests: CommandHandler
   /** For what this process does by itself, one thing after the other: it is never refused. */
   readonly ofWork: CommandHandler
-  /** Locks a stream at once, until the function that it gives is called; undefined where a command for it is under way. */
+  /**
+   * Locks a stream at once, until the function that it gives is called; undefined where a command for it is under way.
+   */
   readonly tryLock: (stream: string) => (() => void) | undefined
 }
 
-/** Commands that wait for one stream, when no more of requests are taken: more than a store that answers ever leaves waiting. */
+/**
+ * Commands that wait for one stream, when no more of requests are taken: more than a store that answers ever leaves
+ * waiting.
+ */
 const mostWaiting = 500
 
 const tooMany: Either<StoreFailure, never> = E.left({

@@ -27,7 +27,8 @@ type BackgroundWork = {
   /** Webhook requests that are open now. */
   readonly openRequests: () => number
   /**
-   * Takes this process's share of the work; resolves once the read models can answer for all up to `head`, or after three seconds.
+   * Takes this process's share of the work; resolves once the read models can answer for all up to `head`, or after
+   * three seconds.
    */
   readonly begin: (head: Position) => Promise<void>
   /** Those that one process at a time runs, whichever does now, and those that run in this one. */
@@ -74,8 +75,8 @@ export const backgroundWork = (ports: Ports): BackgroundWork => {
   }
 
   /**
-   * Not before its read models have caught up: what they show as due may have been tried. No other follower that stands still
-   * holds it up.
+   * Not before its read models have caught up: what they show as due may have been tried. No other follower that stands
+   * still holds it up.
    */
   const startWorker = async ({ follower, reads, tried }: FollowingWorker, head: Position): Promise<void> => {
     if (!roles.has('delivery')) return

@@ -80,7 +80,10 @@ const projected = (stored: EventStore, snapshots: Snapshots, { clock, logger, ti
 
 /** How this process follows what the others write. */
 type LogFollowing = {
-  /** Resolves once this process has followed the log up to a position, or the signal aborts; at once where nobody else writes. */
+  /**
+   * Resolves once this process has followed the log up to a position, or the signal aborts; at once where nobody else
+   * writes.
+   */
   readonly followed: (position: Position, signal: AbortSignal) => Promise<void>
   readonly hasPendingReactions: HasPendingReactions
   readonly everyProcessFollowers: ReadonlyArray<{ readonly start: () => RunningFollower }>

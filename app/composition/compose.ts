@@ -33,7 +33,9 @@ export type Service = {
 
 type Ports = WiringPorts & { readonly clock: ReturnType<typeof systemClock> }
 
-/** Called before the service takes up its work: from then on it has leases to give back, however far its start has come. */
+/**
+ * Called before the service takes up its work: from then on it has leases to give back, however far its start has come.
+ */
 type WhenBegun = (stop: Service['stop']) => void
 
 /** Wires the whole service and starts it; left: one sentence that says why it can't start. */

@@ -67,8 +67,8 @@ export const storeBackoff = { first: 200, longest: 3_000 }
 const polling = { first: 2, longest: 50, factor: 1.5 }
 
 /**
- * Between two saves of a checkpoint, at least, in the unit of the log's positions: some hundred events. Where other processes wait
- * for the checkpoint, each batch saves it.
+ * Between two saves of a checkpoint, at least, in the unit of the log's positions: some hundred events. Where other
+ * processes wait for the checkpoint, each batch saves it.
  */
 const checkpointInterval = { events: 500n, bytes: 250_000n, shared: 1n }
 

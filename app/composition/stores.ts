@@ -17,9 +17,14 @@ export type Stores = {
   readonly isShared: boolean
   /** Why there is no connection to the server of the documents; undefined where there is one, or none was tried yet. */
   readonly documentsFailure: () => StoreFailure | undefined
-  /** What a node of the event store's cluster refuses for good, where its nodes can't be found; undefined where none does. */
+  /**
+   * What a node of the event store's cluster refuses for good, where its nodes can't be found; undefined where none
+   * does.
+   */
   readonly eventStoreRefusal: () => Promise<StoreFailure | undefined>
-  /** Fails where a collection of this name, or another one that is needed, is another application's; nothing is changed. */
+  /**
+   * Fails where a collection of this name, or another one that is needed, is another application's; nothing is changed.
+   */
   readonly refuseForeign: (names: ReadonlyArray<string>) => Promise<Either<StoreFailure, void>>
   /** Set where this process alone writes to the log, which is embedded. */
   readonly appendAll: AppendAll | undefined
@@ -33,8 +38,8 @@ type Where = Pick<Config, 'dataDir' | 'eventStoreUrl' | 'mongoUrl'>
 type Ports = { readonly newId: () => string; readonly logger: Logger }
 
 /**
- * Opens the stores that the settings name: each is a server's where its URL is given, else it is embedded in DATA_DIR, which
- * one process at a time can use. Left: one sentence that says what is wrong.
+ * Opens the stores that the settings name: each is a server's where its URL is given, else it is embedded in DATA_DIR,
+ * which one process at a time can use. Left: one sentence that says what is wrong.
  */
 export const openStores = async (where: Where, ports: Ports): Promise<Either<string, Stores>> => {
   const closing: Closing = []

@@ -11,8 +11,8 @@ const limit = '100kb'
 export type BodyReader = (ctx: Context) => Promise<Either<Problem, unknown>>
 
 /**
- * Reads JSON and form bodies. The field names of a form stand as they were sent: brackets and dots mean nothing here, and a
- * name that comes twice becomes a list.
+ * Reads JSON and form bodies. The field names of a form stand as they were sent: brackets and dots mean nothing here,
+ * and a name that comes twice becomes a list.
  */
 export const bodyReaderFor = (bodies: ReadonlyArray<'json' | 'form'>): BodyReader => {
   const options = {
@@ -49,8 +49,8 @@ const formFields = (text: string): Readonly<Record<string, unknown>> => {
 const scalar = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g
 
 /**
- * A body of JSON again, `raw`, with the numbers that JavaScript would change as the text that was sent: an id of a lead may have more digits
- * than it can hold.
+ * A body of JSON again, `raw`, with the numbers that JavaScript would change as the text that was sent: an id of a lead
+ * may have more digits than it can hold.
  */
 const withNumbersAsSent = (body: unknown, raw: string): unknown =>
   hasNumber(body) ? JSON.parse(raw.replace(scalar, asSent)) : body

@@ -5,7 +5,10 @@ import type { Answer, Problem } from './problem.js'
 export type Request = {
   readonly method: string
   readonly params: Readonly<Record<string, string>>
-  /** Undefined where the parameter is missing. Blank, which no parameter may be, where it is given twice: nobody can tell which one counts. */
+  /**
+   * Undefined where the parameter is missing. Blank, which no parameter may be, where it is given twice: nobody can
+   * tell which one counts.
+   */
   readonly query: (name: string) => string | undefined
   readonly header: (name: string) => string | undefined
   /** As it was parsed; undefined for requests without one. */
@@ -34,7 +37,10 @@ export type Surface<Caller> = {
   readonly name: string
   readonly prefix: string
   readonly bodies: ReadonlyArray<'json' | 'form'>
-  /** Contract 7 answers invalid JSON with an error string; the submission of a lead names every problem in an errors list. */
+  /**
+   * Contract 7 answers invalid JSON with an error string; the submission of a lead names every problem in an errors
+   * list.
+   */
   readonly invalidJson: Problem
   /** Asked before the body is read: of a caller who is turned away nothing is parsed. */
   readonly authenticate: (incoming: TaskEither<Problem, HasRequest>) => TaskEither<Problem, Caller>

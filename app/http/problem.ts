@@ -70,8 +70,8 @@ export type Answer = {
 }
 
 /**
- * The request should end conversations, but the log failed before they had ended. A success would promise that none of them sends any
- * more. What was recorded stays, and the same request is answered once they have ended.
+ * The request should end conversations, but the log failed before they had ended. A success would promise that none of
+ * them sends any more. What was recorded stays, and the same request is answered once they have ended.
  */
 export const engagementsNotEnded: Problem = {
   kind: 'unavailable',

@@ -4,9 +4,9 @@ import type { HasRequest } from './endpoint.js'
 import { invalid, type Answer, type Problem } from './problem.js'
 
 /**
- * What an endpoint is made of. A step works on what the steps before it have found, its context; it adds to the context under
- * a name, or ends the pipeline with a problem. Its callback gives an Either, as it comes: at once, in a promise, or as a TaskEither.
- * The callback of `check` is different: it gives a problem, or undefined.
+ * What an endpoint is made of. A step works on what the steps before it have found, its context; it adds to the context
+ * under a name, or ends the pipeline with a problem. Its callback gives an Either, as it comes: at once, in a promise,
+ * or as a TaskEither. The callback of `check` is different: it gives a problem, or undefined.
  *
  *     handle: flow(
  *       withAccount(ports),
@@ -26,9 +26,9 @@ type Found<A> = Either<Problem, A> | Promise<Either<Problem, A>> | TaskEither<Pr
 const settled = <A>(found: Found<A>) => (typeof found === 'function' ? found() : found)
 
 /**
- * `TE.bindW`, and for any context: that one takes only a name that the context lacks, which TypeScript can't check where the context is a
- * type parameter. Written out, like the other steps: each request goes through several, and one `TE.bindW` took a seventh of what finding a
- * contact costs.
+ * `TE.bindW`, and for any context: that one takes only a name that the context lacks, which TypeScript can't check
+ * where the context is a type parameter. Written out, like the other steps: each request goes through several, and one
+ * `TE.bindW` took a seventh of what finding a contact costs.
  */
 export const bind =
   <Context, Name extends string, A>(
@@ -79,7 +79,9 @@ export const check =
     return problem === undefined ? context : E.left(problem)
   }
 
-/** Adds the id that the path names, under the name that it has there; `missing` where that can't be an id of this kind. */
+/**
+ * Adds the id that the path names, under the name that it has there; `missing` where that can't be an id of this kind.
+ */
 export const pathId = <Context extends HasRequest, Name extends string, Id>(
   name: Name,
   codec: t.Type<Id, unknown>,
@@ -101,8 +103,8 @@ export const withBody = <Context extends HasRequest, A>(
 type Result = { readonly events: ReadonlyArray<{ readonly correlationId: string }> }
 
 /**
- * Executes a command and adds its `result`. `run` gives it to `ClientCommands`, which loads, decides, appends, carries out
- * reactions, and waits until the next request sees what was written.
+ * Executes a command and adds its `result`. `run` gives it to `ClientCommands`, which loads, decides, appends, carries
+ * out reactions, and waits until the next request sees what was written.
  */
 export const execute = <Context, A extends Result>(run: (context: Context) => Found<A>) => bind('result', run)
 

@@ -76,7 +76,10 @@ const factsOf =
     return E.isLeft(leadId) ? leadId : E.right({ ...facts, lead_id: leadId.right })
   }
 
-/** The facts with the id of the lead that its originator stands for now: a key that is new must not stand for one that was erased. */
+/**
+ * The facts with the id of the lead that its originator stands for now: a key that is new must not stand for one that
+ * was erased.
+ */
 const withoutErased = async (
   { commandHandler, ids }: SubmitPorts,
   accepting: AcceptingSource,

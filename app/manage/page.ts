@@ -15,7 +15,10 @@ const maximalLimit = 500
 /** The part of an index that is listed, and in which direction. */
 type Listed = Pick<Query, 'index' | 'equals' | 'from' | 'upTo'> & { readonly descending: boolean }
 
-/** Adds a `page` of a list: `?limit=` (1 to 500, default 50) and `?cursor=`, as `next_cursor` of the page before gave it. */
+/**
+ * Adds a `page` of a list: `?limit=` (1 to 500, default 50) and `?cursor=`, as `next_cursor` of the page before gave
+ * it.
+ */
 export const withPage = <Context extends HasRequest, Document extends Json>(
   queries: Queries,
   projection: Projection<Document>,

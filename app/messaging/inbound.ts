@@ -49,8 +49,9 @@ type Receiving = InboundPorts &
   }
 
 /**
- * An opt-out counts in every account of the sender to which it came, and so does who opts in again; any other text is for the account
- * that wrote to the number from there last, which alone answers. Nothing is kept of one that is for nobody.
+ * An opt-out counts in every account of the sender to which it came, and so does who opts in again; any other text is
+ * for the account that wrote to the number from there last, which alone answers. Nothing is kept of one that is for
+ * nobody.
  */
 const receiveText = (ports: Receiving, inbound: InboundText): TaskEither<Problem, undefined> => {
   const phone = phoneFromText(inbound.from)
@@ -121,17 +122,17 @@ const recordForContacts =
 const actor = 'provider'
 
 /**
- * In milliseconds: so much of the provider's time limit is left for the record. The rest is to hold a takeover of read models, which takes
- * ten seconds at most.
+ * In milliseconds: so much of the provider's time limit is left for the record. The rest is to hold a takeover of read
+ * models, which takes ten seconds at most.
  */
 const recordingTime = 4_000
 
 const newestNotShown: Problem = { kind: 'unavailable', reason: 'the newest messages are not shown yet' }
 
 /**
- * Whether the newest messages are shown: a telephone may answer sooner than read models show what it got. An opt-out waits for nothing:
- * what it says to the sender rests on no read model. Where one has stopped a text goes by what it shows, else none could be received until
- * somebody mends it.
+ * Whether the newest messages are shown: a telephone may answer sooner than read models show what it got. An opt-out
+ * waits for nothing: what it says to the sender rests on no read model. Where one has stopped a text goes by what it
+ * shows, else none could be received until somebody mends it.
  */
 const areNewestShown =
   (

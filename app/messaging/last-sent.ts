@@ -18,9 +18,9 @@ const mostLookedAt = 20
 export type LastSent = { readonly document: MessageDocument; readonly isUndelivered: boolean }
 
 /**
- * The last message that went out to a contact, or may have: what a text of the contact answers. Where there is none the last that is said
- * to be undelivered. One that the provider refused, or that waits for its first try, did not go out. `isMeant`: from the sender, which is
- * undefined where it is the shared one.
+ * The last message that went out to a contact, or may have: what a text of the contact answers. Where there is none the
+ * last that is said to be undelivered. One that the provider refused, or that waits for its first try, did not go out.
+ * `isMeant`: from the sender, which is undefined where it is the shared one.
  */
 export const lastSentTo = async (
   { page }: Reads,

@@ -46,7 +46,10 @@ const notFound: Missing = { kind: 'contact-not-found' }
 
 const day = 24 * 60 * 60_000
 
-/** What a text means to the engagement whose message it answers: the one that wrote to the contact last, else the newest. */
+/**
+ * What a text means to the engagement whose message it answers: the one that wrote to the contact last, else the
+ * newest.
+ */
 export const receivedMessage = async (
   ports: Ports,
   playbookAt: PlaybookVersions,
@@ -82,7 +85,10 @@ export const receivedMessage = async (
   })
 }
 
-/** What is sent at once, at any hour. Whether an opt-out is the first, and so is confirmed, the contact's own stream decides. */
+/**
+ * What is sent at once, at any hour. Whether an opt-out is the first, and so is confirmed, the contact's own stream
+ * decides.
+ */
 const answerTo: { readonly [meaning in ReplyMeaning]?: 'confirmation' | 'help' } = {
   opted_out: 'confirmation',
   help: 'help',

@@ -45,9 +45,9 @@ type Recorded = {
 }
 
 /**
- * Records a text of a contact. A repeated text changes nothing, but a repeated opt-out carries out what failed the first time. Left where
- * the conversations of a contact that opts out could not be ended, since none may send after the answer. `mayAnswer`: only one of the
- * accounts that share a sender does.
+ * Records a text of a contact. A repeated text changes nothing, but a repeated opt-out carries out what failed the
+ * first time. Left where the conversations of a contact that opts out could not be ended, since none may send after the
+ * answer. `mayAnswer`: only one of the accounts that share a sender does.
  */
 const receive = async (
   ports: RecordingPorts,
@@ -111,9 +111,9 @@ type Written = {
 }
 
 /**
- * Records it as if it had come to the sender: there an opt-out, and an opt-in, count in all accounts that write from it. Any other text,
- * and every text where the account has no sender, concerns the account alone. Left where a newer text has reversed this one before the
- * contact recorded it.
+ * Records it as if it had come to the sender: there an opt-out, and an opt-in, count in all accounts that write from
+ * it. Any other text, and every text where the account has no sender, concerns the account alone. Left where a newer
+ * text has reversed this one before the contact recorded it.
  */
 export const receiveWritten = async (
   ports: ReceivingPorts,

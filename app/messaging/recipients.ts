@@ -45,7 +45,10 @@ type Incoming = Pick<InboundText, 'providerId' | 'to' | 'poolOfTo'> & { readonly
 /** The sender that a text came to, and whom the text is for. */
 export type OfSender = { readonly cameTo: CameTo; readonly meant: ReadonlyArray<Addressed> }
 
-/** Those that send from the sender to which a text came, or have written to the contact from it. Left out are the others. */
+/**
+ * Those that send from the sender to which a text came, or have written to the contact from it. Left out are the
+ * others.
+ */
 export const recipientsOf =
   (ports: AddressedPorts, { phone, providerId, to, poolOfTo }: Incoming): TaskEither<Problem, OfSender> =>
   async () => {
@@ -63,9 +66,9 @@ export const recipientsOf =
   }
 
 /**
- * The contacts that a number has or would have, in all accounts that have a marketing source. Each account's id of it is derived, and all
- * are looked up with one query: a few microseconds for each account, and no read model has to hold a number in an index. An account that
- * can't be read misses what is written to it, and no other does.
+ * The contacts that a number has or would have, in all accounts that have a marketing source. Each account's id of it
+ * is derived, and all are looked up with one query: a few microseconds for each account, and no read model has to hold
+ * a number in an index. An account that can't be read misses what is written to it, and no other does.
  */
 const addressedBy = async (
   ports: AddressedPorts,
@@ -112,7 +115,9 @@ const addressedIn = async (
 
 const isIn = (names: CameTo, sender: string | undefined): boolean => sender !== undefined && names.includes(sender)
 
-/** The one that has the text already, else that which was written to last; undefined where nobody wrote to the number. */
+/**
+ * The one that has the text already, else that which was written to last; undefined where nobody wrote to the number.
+ */
 export const writtenToLast =
   (
     ports: AddressedPorts,

@@ -24,7 +24,9 @@ export type ReportPorts = {
   readonly unplaced: (what: 'text' | 'report') => void
 }
 
-/** What the provider tells of a text that it has taken. A report on a message that is not ours is counted, and no more. */
+/**
+ * What the provider tells of a text that it has taken. A report on a message that is not ours is counted, and no more.
+ */
 export const reportEndpoint = (ports: ReportPorts, provider: TextProvider): Endpoint<undefined> => ({
   method: 'POST',
   path: '/status/:message_id',

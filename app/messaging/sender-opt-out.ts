@@ -36,8 +36,9 @@ type ToSender = {
 }
 
 /**
- * What a text says to the sender that it came to, whose names these are, and so to every account that writes from it, now or later.
- * `repeated` where something else was said since. What a playbook's own rules take for an opt-out concerns its account alone.
+ * What a text says to the sender that it came to, whose names these are, and so to every account that writes from it,
+ * now or later. `repeated` where something else was said since. What a playbook's own rules take for an opt-out
+ * concerns its account alone.
  */
 export const saidToSender = async (
   ports: SenderOptOutPorts,
@@ -49,7 +50,8 @@ export const saidToSender = async (
   if (possible !== 'opted_out' && possible !== 'opted_in') return E.right(nothingSaid)
   const optsOut = possible === 'opted_out'
   const type = optsOut ? 'OptOutOfSender' : 'OptInToSender'
-  // The first stream decides the order of texts, so every process writes to the same one first: a pool before its numbers.
+  // The first stream decides the order of texts, so every process writes to the same one first: a pool before its
+  // numbers.
   const commands = names
     .toSorted((one, other) => (one < other ? 1 : -1))
     .map((name) => {
@@ -57,7 +59,8 @@ export const saidToSender = async (
       return { type, optOutId, textId: saidTextIdOf(optOutId, textId) } as const
     })
   let at = ports.clock.now()
-  // A crash may have kept the text from some of the names. If a newer text was recorded since, this one counts for none of them.
+  // A crash may have kept the text from some of the names. If a newer text was recorded since, this one counts for none
+  // of them.
   for (const command of commands) {
     const before = await loadState(ports.commandHandler, senderOptOut, command.optOutId)
     if (E.isLeft(before)) return before
@@ -98,8 +101,8 @@ type StrangerPorts = Pick<SenderOptOutPorts, 'commandHandler' | 'clientCommands'
 }
 
 /**
- * Records an opt-out, or an opt-in, for accounts without a contact of the number. Returns the contacts that no read model shows yet: the
- * text is still to be recorded for them. An account that can't be read holds up no other.
+ * Records an opt-out, or an opt-in, for accounts without a contact of the number. Returns the contacts that no read
+ * model shows yet: the text is still to be recorded for them. An account that can't be read holds up no other.
  */
 export const saidByStrangers = async (
   ports: StrangerPorts,

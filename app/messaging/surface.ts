@@ -7,7 +7,10 @@ import { reportEndpoint, type ReportPorts } from './reports.js'
 
 export type MessagesPorts = ReportPorts & InboundPorts
 
-/** What the provider of texts posts: what became of a text, and what contacts write. Its signature tells that it is the provider. */
+/**
+ * What the provider of texts posts: what became of a text, and what contacts write. Its signature tells that it is the
+ * provider.
+ */
 export const messagesSurface = (ports: MessagesPorts, provider: TextProvider): Surface<undefined> => ({
   name: 'messages',
   prefix: prefixOf(provider),

@@ -11,7 +11,9 @@ export type WebhookRequest = {
   readonly signature: string
 }
 
-/** `status` is null where no response came. `reason` says in a few words how it ended, and holds nothing of the body. */
+/**
+ * `status` is null where no response came. `reason` says in a few words how it ended, and holds nothing of the body.
+ */
 export type WebhookResponse = {
   readonly delivered: boolean
   readonly status: number | null
@@ -19,13 +21,15 @@ export type WebhookResponse = {
   readonly durationMs: number
   readonly times?: WebhookTimes
   /**
-   * How the response's body begins, printable and without the token; null where no response came. A receiver may repeat the
-   * personal values that were posted, so it is stored only beside the posted body, and never logged.
+   * How the response's body begins, printable and without the token; null where no response came. A receiver may repeat
+   * the personal values that were posted, so it is stored only beside the posted body, and never logged.
    */
   readonly excerpt?: string | null
 }
 
-/** When each step was done, in whole milliseconds after the attempt began; null where it was not needed or not reached. */
+/**
+ * When each step was done, in whole milliseconds after the attempt began; null where it was not needed or not reached.
+ */
 export type WebhookTimes = {
   readonly dns: number | null
   readonly connect: number | null

@@ -39,9 +39,10 @@ type WorkerPorts = AttemptPorts &
   }
 
 /**
- * The half of the process manager of deliveries that sends: events in, requests to webhooks and commands out. The fan-out is
- * the half that makes deliveries due. What the log tells waits in `arrivals` until the read model shows it; then the scheduler
- * begins the attempts of the webhook's queue, and jobs reconcile its backlog and carry out its bulk resends.
+ * The half of the process manager of deliveries that sends: events in, requests to webhooks and commands out. The
+ * fan-out is the half that makes deliveries due. What the log tells waits in `arrivals` until the read model shows it;
+ * then the scheduler begins the attempts of the webhook's queue, and jobs reconcile its backlog and carry out its bulk
+ * resends.
  */
 export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
   const { store, projected } = ports
@@ -143,8 +144,8 @@ const jobsOf = (jobPorts: JobPorts, ports: RetriedWorkPorts, { guardedJob, answe
 }
 
 /**
- * Where the log stood when this process had begun to hold a shard. Another process may have tried what became due before. Until the
- * position is known, nothing counts as new.
+ * Where the log stood when this process had begun to hold a shard. Another process may have tried what became due
+ * before. Until the position is known, nothing counts as new.
  */
 const shardHeadsOn = (ports: Pick<WorkerPorts, 'store'> & RetriedWorkPorts) => {
   const heads = new Map<string, Position>()
@@ -182,7 +183,10 @@ type Searched = {
   readonly take: (queue: WebhookQueue) => void
 }
 
-/** Takes the queues of the webhooks that have something to do, as far as this process holds them: all, or those of a shard. */
+/**
+ * Takes the queues of the webhooks that have something to do, as far as this process holds them: all, or those of a
+ * shard.
+ */
 const searchForWork = (ports: WorkerPorts, { queues, resending, take }: Searched) => {
   const waiting = waitingWebhooks(ports.documents)
 

@@ -13,19 +13,25 @@ import { fairQueue, type QueuedWork } from './fair-queue.js'
 export type ConcurrentFollower = Pick<Follower, 'name' | 'categories'> & {
   readonly checkpoint: Checkpoint
   readonly places: Places
-  /** Undefined where nothing follows from the event. A failure is tried again, and nothing more is read of the log before. */
+  /**
+   * Undefined where nothing follows from the event. A failure is tried again, and nothing more is read of the log
+   * before.
+   */
   readonly workOf: (event: ProjectedEvent) => Promise<QueuedWork | undefined>
   /** Tried again in its place where it throws. Ends when `stopping` aborts. */
   readonly handle: (event: ProjectedEvent, stopping: AbortSignal) => Promise<void>
   readonly skip: NonNullable<Follower['skip']>
 }
 
-/** Events that have not been handled, at most: where so many wait, be it for one account, nothing more is read of the log. */
+/**
+ * Events that have not been handled, at most: where so many wait, be it for one account, nothing more is read of the
+ * log.
+ */
 const mostUnhandled = 10_000
 
 /**
- * Follows the log, and handles at once what finds a place. Its position, and so its checkpoint, stays before the first event that has not
- * been handled, however many after it have been: these come again after a crash.
+ * Follows the log, and handles at once what finds a place. Its position, and so its checkpoint, stays before the first
+ * event that has not been handled, however many after it have been: these come again after a crash.
  */
 export const followConcurrently = (follower: ConcurrentFollower, ports: FollowPorts): RunningFollower => {
   const { name, categories, checkpoint, skip } = follower
@@ -197,7 +203,10 @@ const handlingAtOnce = (
   }
 }
 
-/** What fails is tried again. `isDone`: whether it was done before it had to stop. `reason`: why something is tried again now. */
+/**
+ * What fails is tried again. `isDone`: whether it was done before it had to stop. `reason`: why something is tried
+ * again now.
+ */
 const retries = (name: string, { logger, backoff }: FollowPorts) => {
   const failing = new Map<AbortSignal, string>()
   return {

@@ -29,7 +29,10 @@ export type DeliveryErasurePorts = ClosingPorts & {
   readonly clock: Pick<Clock, 'now'>
 }
 
-/** In milliseconds: so far ahead the clock of the process may be that posts it, and so long it takes until the closing event is stored. */
+/**
+ * In milliseconds: so far ahead the clock of the process may be that posts it, and so long it takes until the closing
+ * event is stored.
+ */
 const clockAhead = 2_000
 
 type Why = {
@@ -40,8 +43,8 @@ type Why = {
 }
 
 /**
- * Takes away what was posted, and what receivers said; a repeat changes nothing. Undefined where there is no such delivery, and where
- * it still waits to be posted and was only kept for too long.
+ * Takes away what was posted, and what receivers said; a repeat changes nothing. Undefined where there is no such
+ * delivery, and where it still waits to be posted and was only kept for too long.
  * @throws StoreFailed, also where it is changed meanwhile
  */
 export const eraseDelivery = async (
@@ -54,7 +57,8 @@ export const eraseDelivery = async (
   const { events } = orThrow(await store.read(stream))
   if (events.length === 0) return undefined
   const closed = closingIn(events)
-  // Whoever erases a contact drops it at once, and comes again. Retention may not: what it waits for comes before the closing event.
+  // Whoever erases a contact drops it at once, and comes again. Retention may not: what it waits for comes before the
+  // closing event.
   if (closed === undefined && why.why === 'retention')
     for (const { position } of newestOfResends(events).values())
       await caughtUp(ports.time, ports.resends, position, why.stopping)

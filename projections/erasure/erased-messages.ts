@@ -75,7 +75,10 @@ export const eraseMessages = async (
   }
 }
 
-/** The message of the step that was begun last may not be shown yet, or be about to begin: closed, it can't. @throws StoreFailed */
+/**
+ * The message of the step that was begun last may not be shown yet, or be about to begin: closed, it can't. @throws
+ * StoreFailed
+ */
 export const eraseLastMessage = async (
   ports: Ports,
   state: EngagementState,

@@ -44,7 +44,10 @@ type EraserPorts = DeliveryErasurePorts &
     readonly checkpoint: Checkpoint
   }
 
-/** In milliseconds: an attempt that was begun before its delivery was dropped has ended after that (contract 6.6.1), with its record. */
+/**
+ * In milliseconds: an attempt that was begun before its delivery was dropped has ended after that (contract 6.6.1),
+ * with its record.
+ */
 const longestAttempt = 7_000
 
 type Requested = Extract<ProjectedEvent, { readonly type: 'ErasureRequested' }>
@@ -53,15 +56,18 @@ type LateLead = Extract<ProjectedEvent, { readonly type: 'LateLeadFound' }>
 
 export const eraserName = 'eraser'
 
-/** Erasures at once, and of one account: one that hangs, as with an attempt that may be under way, leaves places to those of others. */
+/**
+ * Erasures at once, and of one account: one that hangs, as with an attempt that may be under way, leaves places to
+ * those of others.
+ */
 const places = { most: 16, mostOfAccount: 4 }
 
 /** Whose work it is where nothing tells: it shares the places of one account. */
 const nobody = 'nobody' as AccountId
 
 /**
- * The process manager of erasures: a request in, and closing events out for every stream that holds something of the contact, which
- * it truncates then. Each step can be repeated.
+ * The process manager of erasures: a request in, and closing events out for every stream that holds something of the
+ * contact, which it truncates then. Each step can be repeated.
  */
 export const eraser = (ports: EraserPorts): ConcurrentFollower => {
   const { store, documents, checkpoint } = ports
@@ -76,7 +82,8 @@ export const eraser = (ports: EraserPorts): ConcurrentFollower => {
     else if (event.type === 'LateMessageFound')
       await eraseMessage(ports, event.data, event.time, erasureOf(ports, event, stopping))
     else {
-      // A stream that retention could not read is parked by its newest event: the retry answers whether it can be read now.
+      // A stream that retention could not read is parked by its newest event: the retry answers whether it can be read
+      // now.
       if (isRetry) orThrow(await streamEnds(ports, event.stream))
       return
     }
@@ -127,8 +134,9 @@ const decoded = <A>(read: Either<StoreFailure, A>): A | undefined =>
   E.isLeft(read) && read.left.kind === 'corrupt' ? undefined : orThrow(read)
 
 /**
- * In this order, so that nothing is added later: no lead joins the contact any more, nothing is recorded of its engagements, the
- * fan-out has passed all that was, and what that made due is dropped. What is known to be due is dropped first: the rest may take long.
+ * In this order, so that nothing is added later: no lead joins the contact any more, nothing is recorded of its
+ * engagements, the fan-out has passed all that was, and what that made due is dropped. What is known to be due is
+ * dropped first: the rest may take long.
  */
 const erase = async (ports: EraserPorts, event: Requested, stopping: AbortSignal): Promise<void> => {
   const { commandHandler, documents, reactions, timeline, deliveryFanOut, time } = ports
@@ -154,7 +162,8 @@ const erase = async (ports: EraserPorts, event: Requested, stopping: AbortSignal
     const ends = leads.map((entry) => eraseLead(ports, event, entry['lead_id'] as LeadId))
     newest = furthest(newest, await Promise.all(ends))
   }
-  // The fan-out made its last deliveries due before the leads were closed, so a timeline that shows their ends shows these too.
+  // The fan-out made its last deliveries due before the leads were closed, so a timeline that shows their ends shows
+  // these too.
   await caughtUp(time, timeline, newest, stopping)
   const { mayBeUnderWay, ...summary } = await eraseDeliveries(ports, contactId, dropping)
   if (mayBeUnderWay) await time.sleep(longestAttempt, stopping)

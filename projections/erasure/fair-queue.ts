@@ -11,7 +11,9 @@ type FairQueue<A> = {
   readonly end: (one: A) => void
 }
 
-/** Work that waits for a place: accounts take turns, and whatever one of them has under way leaves places to the others. */
+/**
+ * Work that waits for a place: accounts take turns, and whatever one of them has under way leaves places to the others.
+ */
 export const fairQueue = <A extends QueuedWork>(places: Places): FairQueue<A> => {
   /** By subject what has not ended, in the order in which it came. */
   const ofSubject = new Map<string, Array<A>>()

@@ -15,12 +15,14 @@ export type CopyPorts = ClosingPorts & {
   readonly logger: Logger
 }
 
-/** Its erasure, which has one of few places, waits for the answers: the second question comes as long after the first. */
+/**
+ * Its erasure, which has one of few places, waits for the answers: the second question comes as long after the first.
+ */
 const mostAsked = 2
 
 /**
- * Asks the provider whether it has a message that was closed while nobody knew that, as where the process ended between a try and its
- * answer: once its text and the contact's number are gone nobody can. What it has is recorded.
+ * Asks the provider whether it has a message that was closed while nobody knew that, as where the process ended between
+ * a try and its answer: once its text and the contact's number are gone nobody can. What it has is recorded.
  * @throws StoreFailed, and when `stopping` aborts
  */
 export const findCopy = async (

@@ -25,8 +25,8 @@ type Closing<State, Command, Event extends DomainEvent, Refusal> = {
 }
 
 /**
- * Closes a stream by a command, and takes away all that stands in it before its closing event, which it gives; undefined where there
- * is nothing to close. A repeat changes nothing.
+ * Closes a stream by a command, and takes away all that stands in it before its closing event, which it gives;
+ * undefined where there is nothing to close. A repeat changes nothing.
  * @throws StoreFailed
  */
 export const close = async <

@@ -20,14 +20,18 @@ import type { Consent, ConsentAnswer, ConsentVerifier } from './consent-verifier
 export type ConsentPorts = RetryPorts & {
   readonly store: Pick<EventStore, 'read'>
   readonly consentVerifier: ConsentVerifier
-  /** Those of which it is being checked: what a member wrote has it checked too, and who verifies may answer only once for a token. */
+  /**
+   * Those of which it is being checked: what a member wrote has it checked too, and who verifies may answer only once
+   * for a token.
+   */
   readonly consentsUnderCheck: Set<EngagementId>
   readonly clock: Clock
 }
 
 /**
- * Asks once whether the consent of a lead is genuine, and records the answer: from then on nobody asks again. Where the process ends
- * between the two, the next one asks anew. Nothing is asked of a lead that was erased, nor where another turn asks, or has asked meanwhile.
+ * Asks once whether the consent of a lead is genuine, and records the answer: from then on nobody asks again. Where the
+ * process ends between the two, the next one asks anew. Nothing is asked of a lead that was erased, nor where another
+ * turn asks, or has asked meanwhile.
  * @throws FailedForGood, and where the store fails
  */
 export const checkConsent = async (

@@ -11,8 +11,8 @@ export type Consent = {
 }
 
 /**
- * `reason` is of a few words that hold nothing personal: it is stored for good. `refused`: there is no such consent, or not for this
- * person; undefined where no reason was given. `failed`: nobody can tell now, to be tried again.
+ * `reason` is of a few words that hold nothing personal: it is stored for good. `refused`: there is no such consent, or
+ * not for this person; undefined where no reason was given. `failed`: nobody can tell now, to be tried again.
  */
 export type ConsentAnswer =
   | { readonly kind: 'verified' }

@@ -7,8 +7,8 @@ import { loadOrThrow, positionOf, recordWithRetry } from '../subscriptions/retri
 import type { SendingPorts } from './sending/try.js'
 
 /**
- * Asks the provider to erase what it has of a message that was erased here: resolves with the position of its record, or with undefined
- * where there was nothing to erase.
+ * Asks the provider to erase what it has of a message that was erased here: resolves with the position of its record,
+ * or with undefined where there was nothing to erase.
  * @throws FailedForGood, and where a store fails
  */
 export const eraseCopies = async (ports: SendingPorts, lease: Lease, id: MessageId): Promise<Position | undefined> => {

@@ -17,8 +17,8 @@ import { sendMessage, settleMessage, type Sending } from './sending/try.js'
 import type { StepPorts } from './step.js'
 
 /**
- * Tries a message that is no step, where it may be sent now: resolves with the position of its last record, or with undefined where there
- * was nothing to record.
+ * Tries a message that is no step, where it may be sent now: resolves with the position of its last record, or with
+ * undefined where there was nothing to record.
  * @throws FailedForGood, and where a store fails
  */
 export const sendRequested = async (ports: StepPorts, lease: Lease, id: MessageId): Promise<Position | undefined> => {
@@ -48,7 +48,8 @@ export const sendRequested = async (ports: StepPorts, lease: Lease, id: MessageI
     if (!(await mayTry(ports, lease, account_id, isProbe))) return undefined
     // Answers and what members write take their places too, and wait for none.
     rates.nextSendTime(account.sender, id, now)
-    // No engagement records that it is begun, as it does of a step: what ended it meanwhile is seen here, so it is read last.
+    // No engagement records that it is begun, as it does of a step: what ended it meanwhile is seen here, so it is read
+    // last.
     const isStillDecided = async (): Promise<boolean> => {
       const current = { ...(await partiesOf(ports, facts)), engagement: await loadEngagement(), now: clock.now() }
       // What was sent in the last day has this message by now, and a sender that is held waits for its probe.

@@ -42,8 +42,9 @@ export type StepPorts = SendingPorts &
 const decisionHoldsFor = 1_000
 
 /**
- * Does what the turn of an engagement asks for: at most one step, or where it has ended the closing of its last message. Resolves with the
- * position of what was recorded last, or with undefined where nothing was, such as where another process was first.
+ * Does what the turn of an engagement asks for: at most one step, or where it has ended the closing of its last
+ * message. Resolves with the position of what was recorded last, or with undefined where nothing was, such as where
+ * another process was first.
  * @throws FailedForGood, and where a store fails
  */
 export const takeTurn = async (ports: StepPorts, lease: Lease, id: EngagementId): Promise<Position | undefined> => {
@@ -96,7 +97,8 @@ const wouldSend = async (
   if (current.kind !== 'started') return false
   const parties = await partiesOf(ports, attribution)
   const newer = await newerEngagement(ports, parties, id)
-  // The counts of the last day and the month include this step by now, and a held sender its probe: the earlier values count.
+  // The counts of the last day and the month include this step by now, and a held sender its probe: the earlier values
+  // count.
   const { sentInLastDay, heldUntil } = known
   const now = {
     ...parties,
@@ -128,7 +130,8 @@ const sendStep = async (
   const begin = { type: 'BeginStep', step, attempt, messageId, at: clock.now() } as const
   const begun = await recordWithRetry(ports, recording(lease), engagement, id, begin)
   if (begun === undefined) return undefined
-  // Somebody may have been told meanwhile that the account is disabled: then nothing is sent, and the next turn decides anew.
+  // Somebody may have been told meanwhile that the account is disabled: then nothing is sent, and the next turn decides
+  // anew.
   const owner = orThrow(await ports.currentAccount(account_id))
   if (owner.kind !== 'open' || !owner.enabled) return positionOf(begun)
   const from = account.sender?.from
@@ -180,7 +183,9 @@ const postponeStep = async (
   return (await record(ports, lease, id, { ...command, insteadOf: next.until })) ?? position
 }
 
-/** A newer engagement that was filtered, such as for its consent, sends nothing, so it replaces no messages of this one. */
+/**
+ * A newer engagement that was filtered, such as for its consent, sends nothing, so it replaces no messages of this one.
+ */
 const newerEngagement = async (
   { commandHandler }: StepPorts,
   { contact: person }: Parties,

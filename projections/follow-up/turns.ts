@@ -58,7 +58,10 @@ export const shardUnder = (lease: Lease): Shard => ({
 type Turns = {
   /** Takes one turn, and sets aside what fails for good. Never rejects. */
   readonly take: (shard: Shard, id: TurnId) => Promise<void>
-  /** Resolves with the shard in which a turn is no longer set aside, since somebody asked for its retry. @throws StoreFailed */
+  /**
+   * Resolves with the shard in which a turn is no longer set aside, since somebody asked for its retry. @throws
+   * StoreFailed
+   */
   readonly learn: (event: ProjectedEvent) => Promise<Shard | undefined>
 }
 

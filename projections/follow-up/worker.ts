@@ -24,8 +24,8 @@ type FollowUpWorker = {
 }
 
 /**
- * The process manager of follow-ups: events and due times in, messages and commands out. What is due stands in the read model; whether it
- * may be done, and what has been done, in the streams.
+ * The process manager of follow-ups: events and due times in, messages and commands out. What is due stands in the read
+ * model; whether it may be done, and what has been done, in the streams.
  */
 export const followUpWorker = (
   given: Omit<TurnPorts, 'rates' | 'reservations' | 'consentsUnderCheck'>,

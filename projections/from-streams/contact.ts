@@ -27,8 +27,8 @@ export type ContactDocument = { readonly account_id: AccountId } & Contact
 export const contactOf = ({ account_id: _account, ...contact }: ContactDocument): Contact => contact
 
 /**
- * The contact after one more event of its stream. Both surfaces show what is folded here: the read model `contacts`, whose
- * `version` is raised with every change of it, and the bodies of webhooks, which change from then on.
+ * The contact after one more event of its stream. Both surfaces show what is folded here: the read model `contacts`,
+ * whose `version` is raised with every change of it, and the bodies of webhooks, which change from then on.
  */
 export const evolveContact = (
   document: ContactDocument | undefined,

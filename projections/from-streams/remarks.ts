@@ -5,8 +5,8 @@ import { E, type Either } from '../../domain/prelude.js'
 import { remark, type Remark } from '../../domain/remark.js'
 
 /**
- * The remarks of an engagement at these revisions, of which there is one at least. Those that were erased are left out, whether
- * their events are gone yet or not.
+ * The remarks of an engagement at these revisions, of which there is one at least. Those that were erased are left out,
+ * whether their events are gone yet or not.
  */
 export const remarksAt = async (
   { read, readLast }: Pick<EventStore, 'read' | 'readLast'>,

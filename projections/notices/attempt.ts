@@ -22,8 +22,8 @@ export type AttemptPorts = RetryPorts & {
 }
 
 /**
- * Mails a notice once and records how that ended: resolves with the position of the record, or with undefined where there was
- * nothing to record. At least once: after a crash between the two it is mailed again, under the same id.
+ * Mails a notice once and records how that ended: resolves with the position of the record, or with undefined where
+ * there was nothing to record. At least once: after a crash between the two it is mailed again, under the same id.
  * @throws FailedForGood, and where a store fails
  */
 export const attemptNotice = async (

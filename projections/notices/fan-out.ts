@@ -28,9 +28,10 @@ type FanOutPorts = {
 const notifiedRoles: ReadonlySet<MemberRole> = new Set<MemberRole>(['admin', 'manager'])
 
 /**
- * The half of the process manager of notices that makes them due: webhooks that are turned off and messages that wait in, commands out. It
- * fans each of them out, to one notice for each admin and manager whom the account has at that point of the log, and mails nobody:
- * that is the mailer's half. A repeat writes nothing, since the stream of a notice is derived from its cause and the member.
+ * The half of the process manager of notices that makes them due: webhooks that are turned off and messages that wait
+ * in, commands out. It fans each of them out, to one notice for each admin and manager whom the account has at that
+ * point of the log, and mails nobody: that is the mailer's half. A repeat writes nothing, since the stream of a notice
+ * is derived from its cause and the member.
  */
 export const noticeFanOut = (ports: FanOutPorts): Follower => {
   const { store, commandHandler, checkpoint } = ports

@@ -50,8 +50,8 @@ type LeaseHolder = ParkedUnderLease & {
 }
 
 /**
- * The half of the process manager of notices that sends: events in, e-mails and commands out. The fan-out is the half that
- * makes notices due.
+ * The half of the process manager of notices that sends: events in, e-mails and commands out. The fan-out is the half
+ * that makes notices due.
  */
 export const mailer = (ports: MailerPorts): Mailer => {
   const { failingWork } = ports
@@ -110,7 +110,10 @@ const dueNotices = ({ projected }: MailerPorts, { lease, parked, wakeUp: { wake 
   skip: () => Promise.resolve(),
 })
 
-/** Begins to mail what is due, as far as there is room. Then it sleeps until the next notice is due or something wakes it. */
+/**
+ * Begins to mail what is due, as far as there is room. Then it sleeps until the next notice is due or something wakes
+ * it.
+ */
 const mailDue = async (ports: MailerPorts, holder: LeaseHolder): Promise<void> => {
   const { clock, failingWork } = ports
   const { lease, inFlight } = holder
@@ -132,7 +135,10 @@ const isDueAt =
   ({ next_attempt_at }: NoticeDocument): boolean =>
     next_attempt_at !== undefined && next_attempt_at <= now
 
-/** Those that are next, and where all of these are due those as well that became so last. None of them is in flight or set aside. */
+/**
+ * Those that are next, and where all of these are due those as well that became so last. None of them is in flight or
+ * set aside.
+ */
 const waitingNotices = async (
   ports: MailerPorts,
   { setAside, inFlight }: LeaseHolder,

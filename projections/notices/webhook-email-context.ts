@@ -19,8 +19,8 @@ export type EmailContext = {
   /** The state of the webhook now. */
   readonly state: KnownWebhook['kind'] | 'removed'
   /**
-   * Deliveries that wait for the webhook now; `mostCounted` where there are as many or more. Undefined while the read model of the
-   * deliveries is built anew.
+   * Deliveries that wait for the webhook now; `mostCounted` where there are as many or more. Undefined while the read
+   * model of the deliveries is built anew.
    */
   readonly waiting: number | undefined
 }

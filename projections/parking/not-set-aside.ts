@@ -6,13 +6,19 @@ import type { Collection, Cursor, Documents, Entry, Query } from '../ports.js'
 
 type Ports = { readonly documents: Pick<Documents, 'find'>; readonly clock: Pick<Clock, 'now'> }
 
-/** Ids that a query names at most: each costs some microseconds in each query, and MongoDB refuses queries of more than 16 MB. */
+/**
+ * Ids that a query names at most: each costs some microseconds in each query, and MongoDB refuses queries of more than
+ * 16 MB.
+ */
 const mostNamed = 5_000
 
 /** Documents of a page where more are set aside, which are left out in memory then. */
 const pageSize = 500
 
-/** In milliseconds: how long a stretch in which everything is set aside is skipped. Seldom does anything become due in it. */
+/**
+ * In milliseconds: how long a stretch in which everything is set aside is skipped. Seldom does anything become due in
+ * it.
+ */
 const skippedFor = 60_000
 
 /** A stretch of an index of which all is set aside. */
@@ -23,8 +29,8 @@ type SkippedRuns = { readonly runs: Array<Run>; readonly until: Instant }
 const known = new WeakMap<ReadonlyMap<string, unknown>, Map<string, SkippedRuns>>()
 
 /**
- * Finds as `Documents.find` does, without what is set aside. A query reads a bounded number of documents; once a minute one reads
- * everything. Where much is set aside, and the order is a descending one, only the first page is read.
+ * Finds as `Documents.find` does, without what is set aside. A query reads a bounded number of documents; once a minute
+ * one reads everything. Where much is set aside, and the order is a descending one, only the first page is read.
  * @throws StoreFailed
  */
 export const findNotSetAside = async (

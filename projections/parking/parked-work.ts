@@ -14,7 +14,10 @@ import { forgetSkipped } from './not-set-aside.js'
 import { parkedAnew, parkedFacts, parkedStateOf, tellParked, type Parkable } from './parking.js'
 import { streamEnds } from './stream-ends.js'
 
-/** Work under a lease that is parked, by the id of its stream. It lasts as long as the lease: the next holder tries it all once. */
+/**
+ * Work under a lease that is parked, by the id of its stream. It lasts as long as the lease: the next holder tries it
+ * all once.
+ */
 export type ParkedUnderLease = {
   readonly lease: Lease
   /** Must not be begun, although a read model shows it as due. */
@@ -32,7 +35,9 @@ type Worker<Holder> = {
   readonly idIn: (stream: string) => string | undefined
   /** Where work is done that needs the stream, which begins with `first`; undefined where another process does it. */
   readonly holderOf: (stream: string, first: ProjectedEvent | undefined) => Holder | undefined
-  /** Whether nothing is set aside for the stream, since much other work needs it: that is put off, and comes by itself. */
+  /**
+   * Whether nothing is set aside for the stream, since much other work needs it: that is put off, and comes by itself.
+   */
   readonly isNeededByOthers?: (stream: string) => boolean
 }
 
@@ -51,8 +56,8 @@ export type ParkedWork<Holder> = {
    */
   readonly finalFailure: (id: string, error: unknown) => FailedForGood
   /**
-   * Sets the work aside, and parks the newest event of the stream that it failed on; where that was parked, records that the
-   * retry has failed.
+   * Sets the work aside, and parks the newest event of the stream that it failed on; where that was parked, records
+   * that the retry has failed.
    * @throws where the lease is lost before, and where the store fails
    */
   readonly failed: (holder: Holder, id: string, error: FailedForGood) => Promise<void>
@@ -67,7 +72,8 @@ export type ParkedWork<Holder> = {
    */
   readonly succeeded: (holder: Holder, id: string) => Promise<void>
   /**
-   * Resolves with the holder where work is no longer set aside, since somebody asked for its retry; undefined where none is.
+   * Resolves with the holder where work is no longer set aside, since somebody asked for its retry; undefined where
+   * none is.
    * @throws StoreFailed
    */
   readonly learn: (event: ProjectedEvent) => Promise<Holder | undefined>

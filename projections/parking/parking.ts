@@ -15,8 +15,8 @@ type EventHandling = {
   readonly name: string
   readonly actor: string
   /**
-   * Does what the event asks for; a repeat changes nothing. `isRetry`: it was parked, and comes later than its place in the
-   * log.
+   * Does what the event asks for; a repeat changes nothing. `isRetry`: it was parked, and comes later than its place in
+   * the log.
    * @throws StoreFailed, `unavailable`, where it may succeed later; anything else where it never will
    */
   readonly work: (event: ProjectedEvent, isRetry: boolean) => Promise<void>
@@ -59,7 +59,8 @@ export const parkedFacts = (
 })
 
 /**
- * Undefined where it can't be decoded, as where a newer version wrote it: all other work would wait for it. `by`: who handles the retry.
+ * Undefined where it can't be decoded, as where a newer version wrote it: all other work would wait for it. `by`: who
+ * handles the retry.
  * @throws StoreFailed where it may be read later
  */
 export const parkedStateOf = async (
@@ -74,8 +75,8 @@ export const parkedStateOf = async (
 }
 
 /**
- * Has `park` record that an event is parked, and resolves with the id under which it did. Where that resolves with undefined, or the record
- * can't be read, the event is parked anew, under the next id.
+ * Has `park` record that an event is parked, and resolves with the id under which it did. Where that resolves with
+ * undefined, or the record can't be read, the event is parked anew, under the next id.
  * @throws what `park` throws otherwise
  */
 export const parkedAnew = async (
@@ -119,8 +120,8 @@ export const tellParked = (logger: Logger, facts: ParkedEventFacts): void => {
 }
 
 /**
- * Keeps one event from holding up all others: what a process manager can't handle, however often it tries, is recorded in a
- * stream of its own, and the process manager goes on.
+ * Keeps one event from holding up all others: what a process manager can't handle, however often it tries, is recorded
+ * in a stream of its own, and the process manager goes on.
  */
 export const parking = ({ name, actor, work }: EventHandling, ports: ParkingPorts): Parking => {
   const { store, commandHandler, logger } = ports

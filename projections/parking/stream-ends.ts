@@ -61,8 +61,8 @@ type Ports = { readonly store: Pick<EventStore, 'read'>; readonly commandHandler
 type StreamEnds = { readonly first: Recorded<DomainEvent> | undefined; readonly lastId: string | undefined }
 
 /**
- * Left, `corrupt`, where whoever works on the stream can't read it. It is loaded as they load it, a long one from its snapshot on, so
- * that this costs the same however long it is.
+ * Left, `corrupt`, where whoever works on the stream can't read it. It is loaded as they load it, a long one from its
+ * snapshot on, so that this costs the same however long it is.
  */
 export const streamEnds = async (
   { store, commandHandler }: Ports,

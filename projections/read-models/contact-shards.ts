@@ -3,8 +3,8 @@ import type { Instant } from '../../domain/instant.js'
 import { isOfAccount } from '../../domain/postponement.js'
 
 /**
- * Follow-up workers share the contacts out by shards: one process at a time holds the lease on a shard, so that all that goes to one
- * contact is sent by one process.
+ * Follow-up workers share the contacts out by shards: one process at a time holds the lease on a shard, so that all
+ * that goes to one contact is sent by one process.
  */
 export const contactShards: ReadonlyArray<string> = Array.from({ length: 16 }, (_, n) => `contacts_${n}`)
 
@@ -19,8 +19,8 @@ export const contactShardOf = (contactId: ContactId): string => {
 type Postponed = { readonly account_id: AccountId; readonly contact_id: ContactId }
 
 /**
- * What the index `waiting` has of what was put off for this reason, where that is its account: the shard of its contact, and the account,
- * within which it is ordered by `since`, such as when its lead came.
+ * What the index `waiting` has of what was put off for this reason, where that is its account: the shard of its
+ * contact, and the account, within which it is ordered by `since`, such as when its lead came.
  */
 export const waitOf = ({ account_id, contact_id }: Postponed, reason: string, since: Instant) =>
   isOfAccount(reason) ? { waits_in: contactShardOf(contact_id), waits_for: `${account_id}/${since}` } : {}

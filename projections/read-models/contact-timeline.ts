@@ -5,8 +5,9 @@ import type { Instant } from '../../domain/instant.js'
 import type { Projection } from '../projection.js'
 
 /**
- * One thing that happened with a contact: a lead, an activity, a conversion or a delivery. Ids, and of an activity what the service
- * says of it. What somebody else said stands in the `remark` of its engagement at that revision: see `remarksAt`.
+ * One thing that happened with a contact: a lead, an activity, a conversion or a delivery. Ids, and of an activity what
+ * the service says of it. What somebody else said stands in the `remark` of its engagement at that revision: see
+ * `remarksAt`.
  */
 export type TimelineEntry = {
   readonly contact_id: ContactId

@@ -6,7 +6,10 @@ import type { AccountId, ContactId, DeliveryId, EngagementId, LeadId, WebhookId 
 import { millisecondsOf, type Instant } from '../../domain/instant.js'
 import type { Projection } from '../projection.js'
 
-/** How an attempt ended, without what the receiver said: that may hold personal values, and stands in the delivery's stream alone. */
+/**
+ * How an attempt ended, without what the receiver said: that may hold personal values, and stands in the delivery's
+ * stream alone.
+ */
 type ShownOutcome = Omit<AttemptOutcome, 'excerpt'>
 
 /** A delivery without its body, which stands in the delivery's stream alone. */
@@ -29,9 +32,15 @@ export type DeliveryDocument = {
   readonly queue?: string
   /** Present only while the delivery is due. */
   readonly next_attempt_at?: Instant
-  /** When the first attempt of its schedule was due. Present only while it waits for a retry: where many do, the oldest goes first. */
+  /**
+   * When the first attempt of its schedule was due. Present only while it waits for a retry: where many do, the oldest
+   * goes first.
+   */
   readonly failing_since?: Instant
-  /** When the next attempt is due, and otherwise when the delivery was made: what its state is ordered by. Of an erased one absent. */
+  /**
+   * When the next attempt is due, and otherwise when the delivery was made: what its state is ordered by. Of an erased
+   * one absent.
+   */
   readonly state_since?: Instant
   /** The webhook, while somebody asked for a resend that was not posted yet. */
   readonly resend?: WebhookId
@@ -48,8 +57,8 @@ export type DeliveryDocument = {
 }
 
 /**
- * Where a due delivery waits in the queue of its webhook. Each kind of attempt has a part of its own, since first attempts go
- * before retries, and both before what is caught up with.
+ * Where a due delivery waits in the queue of its webhook. Each kind of attempt has a part of its own, since first
+ * attempts go before retries, and both before what is caught up with.
  */
 export const queueOf = (webhook: WebhookId, attempt: 'first' | 'retry' | 'caught-up'): string => `${webhook}/${attempt}`
 

@@ -133,7 +133,7 @@ export const messages: Projection<MessageDocument> = {
   },
 }
 
-/** An answer has the time of the text it answers, and comes after it. Always text: MongoDB orders all dates after it. */
+/** An answer has the time of the text it answers, and follows it. Always text: MongoDB orders dates after all text. */
 const orderOf = (created_at: Instant, wasAskedFor = false): string => `${created_at}/${wasAskedFor ? 1 : 0}`
 
 /** `month` such as 2026-01. */

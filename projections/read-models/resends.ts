@@ -4,7 +4,9 @@ import type { Instant } from '../../domain/instant.js'
 import { resend, type KnownResend } from '../../domain/resend.js'
 import type { Projection } from '../projection.js'
 
-/** A resend of many deliveries and how far it has come; `requested` less `delivered` less `failed` wait to be posted. */
+/**
+ * A resend of many deliveries and how far it has come; `requested` less `delivered` less `failed` wait to be posted.
+ */
 export type ResendDocument = {
   readonly account_id: AccountId
   readonly id: ResendId
@@ -67,7 +69,10 @@ export const resends: Projection<ResendDocument> = {
 
 type Counts = Pick<ResendDocument, 'requested' | 'delivered' | 'failed'>
 
-/** Each count only grows: other deliveries may have gone on since what is recorded was counted, and before it was recorded. */
+/**
+ * Each count only grows: other deliveries may have gone on since what is recorded was counted, and before it was
+ * recorded.
+ */
 const furthest = (shown: Counts, recorded: Counts): Counts => ({
   requested: Math.max(shown.requested, recorded.requested),
   delivered: Math.max(shown.delivered, recorded.delivered),

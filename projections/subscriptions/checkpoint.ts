@@ -48,7 +48,10 @@ export const checkpointIn = (documents: Documents, name: string, interval: bigin
   }
 }
 
-/** In milliseconds: between what was handled and its save in the event store, which is an append there, and between two tries. */
+/**
+ * In milliseconds: between what was handled and its save in the event store, which is an append there, and between two
+ * tries.
+ */
 const savedAfter = { first: 5_000, longest: 60_000 }
 
 /** In milliseconds: how long an orderly end waits for the event store. */
@@ -61,10 +64,10 @@ type SavingPorts = {
 }
 
 /**
- * The same checkpoint, saved in the event store now and then as well, so that the documents can be thrown away. Neither of the
- * two runs ahead of what was done, so it goes on from the further one. Only events that were handled move the one in the event store:
- * were it moved by the log alone, on a server its own saves would move it for ever. The work does not wait for it, and its failure
- * does not stop the work: it is tried again.
+ * The same checkpoint, saved in the event store now and then as well, so that the documents can be thrown away. Neither
+ * of the two runs ahead of what was done, so it goes on from the further one. Only events that were handled move the
+ * one in the event store: were it moved by the log alone, on a server its own saves would move it for ever. The work
+ * does not wait for it, and its failure does not stop the work: it is tried again.
  */
 export const alsoInEventStore = (
   checkpoint: Checkpoint,

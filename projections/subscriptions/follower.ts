@@ -14,7 +14,9 @@ export type Follower = {
   /** Whatever it reads of the log before it can begin ends when `stopping` aborts. */
   readonly begin: (stopping: AbortSignal) => Promise<Position>
   readonly handle: (batch: EventBatch) => Promise<void>
-  /** Leaves out an event that can't be decoded, and goes on after it. Where this is not given, the follower stops there. */
+  /**
+   * Leaves out an event that can't be decoded, and goes on after it. Where this is not given, the follower stops there.
+   */
   readonly skip?: (undecodable: UndecodableEntry) => Promise<void>
   /** Called when it is stopped, with the position that it has come to. */
   readonly end?: (position: Position) => Promise<void>
@@ -23,8 +25,8 @@ export type Follower = {
 export type RunningFollower = {
   readonly name: string
   /**
-   * The position up to which everything is handled, the head of the log where it has caught up; undefined until it knows
-   * where it begins.
+   * The position up to which everything is handled, the head of the log where it has caught up; undefined until it
+   * knows where it begins.
    */
   readonly position: () => Position | undefined
   /** Why it has stopped; undefined while it follows. */
@@ -32,8 +34,8 @@ export type RunningFollower = {
   /** Why it stands still for now and tries again; undefined while it goes on. */
   readonly retrying: () => string | undefined
   /**
-   * Resolves once everything up to `position` is handled, or the follower has failed or was stopped, or `signal` aborts: however
-   * long it stands still, whoever gave up does not wait.
+   * Resolves once everything up to `position` is handled, or the follower has failed or was stopped, or `signal`
+   * aborts: however long it stands still, whoever gave up does not wait.
    */
   readonly caughtUpTo: (position: Position, signal: AbortSignal) => Promise<void>
   readonly stop: () => Promise<void>
@@ -51,8 +53,8 @@ type Waiting = { readonly position: Position; readonly done: () => void }
 type Obstacle = { readonly reason: string; readonly until: Position }
 
 /**
- * Follows the log until it is stopped. Whatever fails is tried again for ever; only an event that can't be decoded or folded
- * stops the follower for good, unless it skips that one.
+ * Follows the log until it is stopped. Whatever fails is tried again for ever; only an event that can't be decoded or
+ * folded stops the follower for good, unless it skips that one.
  */
 export const follow = (follower: Follower, { store, logger, backoff }: FollowPorts): RunningFollower => {
   const stopping = new AbortController()

@@ -15,8 +15,8 @@ export type LeasedFollower = {
   /** How far it has come, in whichever process it runs; undefined when that can't be read now. */
   readonly position: () => Promise<Position | undefined>
   /**
-   * The same, and of a read model that is being built how far that has come, though it shows nothing yet; of one that saves its
-   * checkpoint in the event store too and does not run here yet, the further one.
+   * The same, and of a read model that is being built how far that has come, though it shows nothing yet; of one that
+   * saves its checkpoint in the event store too and does not run here yet, the further one.
    */
   readonly progress: () => Promise<Position | undefined>
   /** Why it has stopped; undefined while it follows, or runs elsewhere. */
@@ -44,8 +44,9 @@ type Waiting = { readonly wanted: Position; readonly end: (isDone: boolean) => v
 const isReached = (now: Position | undefined, wanted: Position): boolean => now !== undefined && now >= wanted
 
 /**
- * One poll for all who wait for a follower that runs elsewhere. It begins anew with short pauses whenever somebody joins them.
- * `look` gives the position, `isHere` says whether the follower runs in this process by now: then nobody is left waiting.
+ * One poll for all who wait for a follower that runs elsewhere. It begins anew with short pauses whenever somebody
+ * joins them. `look` gives the position, `isHere` says whether the follower runs in this process by now: then nobody is
+ * left waiting.
  */
 const sharedPoll = (look: LeasedFollower['position'], isHere: () => boolean, backoff: Backoff) => {
   const waiting = new Set<Waiting>()
@@ -96,7 +97,10 @@ const sharedPoll = (look: LeasedFollower['position'], isHere: () => boolean, bac
   }
 }
 
-/** `checkpoint` holds how far the follower has come, for the other processes; `here` is the follower where it runs in this one. */
+/**
+ * `checkpoint` holds how far the follower has come, for the other processes; `here` is the follower where it runs in
+ * this one.
+ */
 export const leasedFollower = <Running extends RunningFollower>(
   name: string,
   checkpoint: Collection,

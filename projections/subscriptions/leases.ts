@@ -9,8 +9,8 @@ export type Lease = {
   /** Aborts when the work under it must end: it is to be given back, or it was lost. */
   readonly ending: AbortSignal
   /**
-   * Aborts when it was lost, a little before another process may hold it: what is still open under it must be broken off. Not
-   * where it is given back in good order.
+   * Aborts when it was lost, a little before another process may hold it: what is still open under it must be broken
+   * off. Not where it is given back in good order.
    */
   readonly lost: AbortSignal
 }
@@ -23,8 +23,8 @@ export type Membership = {
   /**
    * Shares `names` out among the living instances that do `work`: this one acquires leases up to its fair share, and
    * gives up what is above it when others join. A name belongs to one work. `begin` is called with each lease that is
-   * acquired; what it returns resolves when the work under the lease has ended, after `ending` aborted; only then is the
-   * name released for others.
+   * acquired; what it returns resolves when the work under the lease has ended, after `ending` aborted; only then is
+   * the name released for others.
    */
   readonly share: (work: string, names: () => ReadonlyArray<string>, begin: (lease: Lease) => Promise<void>) => void
   /** Gives everything back and leaves. */

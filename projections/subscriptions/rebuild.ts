@@ -18,7 +18,10 @@ import {
 /** The events of one write, at most; while it goes on, as many are read for the next. `bytes`: about. */
 const chunk = { events: 5_000, bytes: 32_000_000 }
 
-/** Batches after which the checkpoint is saved, however few events there were: so that what goes on has little to read again. */
+/**
+ * Batches after which the checkpoint is saved, however few events there were: so that what goes on has little to read
+ * again.
+ */
 const longestUnsaved = 100
 
 /** Documents in the cache of one read model, so that one which changes often is seldom read back, in bytes, about. */
@@ -42,8 +45,8 @@ type Begun = Folded & { readonly begun: Position }
 export type Build = (one: Folded, store: Pick<EventStore, 'history'>, signal: AbortSignal) => Promise<void>
 
 /**
- * Builds read models anew from the whole log, beside the live ones, all in one pass. Nothing that is served changes until
- * `Documents.promote`.
+ * Builds read models anew from the whole log, beside the live ones, all in one pass. Nothing that is served changes
+ * until `Documents.promote`.
  * @throws CannotFollow, and Error when a store fails
  */
 export const rebuild = async (
@@ -76,9 +79,9 @@ export const build: Build = async (one, store, signal) => {
 const gathering = 50
 
 /**
- * Builds read models that are missing at the same time in one pass over the log, so that each event is read once. Where there are no
- * documents yet, all of them are missing. After an interruption they go on together, from where the one came to that is furthest behind.
- * One that can't be built holds up no other: then each goes on alone.
+ * Builds read models that are missing at the same time in one pass over the log, so that each event is read once. Where
+ * there are no documents yet, all of them are missing. After an interruption they go on together, from where the one
+ * came to that is furthest behind. One that can't be built holds up no other: then each goes on alone.
  */
 export const buildTogether = (time: Pick<Time, 'sleep'>): Build => {
   let open:
@@ -114,7 +117,8 @@ export const buildTogether = (time: Pick<Time, 'sleep'>): Build => {
       })
       return undefined
     })
-    // Tried again soon by all of them, they are built together again. Whoever can't be built meets that alone, and then says so.
+    // Tried again soon by all of them, they are built together again. Whoever can't be built meets that alone, and then
+    // says so.
     if (failed instanceof Error && !isPermanent(failed)) throw failed
     await build(one, store, signal)
   }

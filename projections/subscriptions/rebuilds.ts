@@ -22,8 +22,8 @@ type Shown = Rebuild & { readonly progress: number | null }
 /** Rebuilds of read models while they are served. */
 export type Rebuilds = {
   /**
-   * Begins one of each that is not being rebuilt, all in one pass over the log. Left: the names of those that this process does not
-   * maintain, or not yet; then none is begun.
+   * Begins one of each that is not being rebuilt, all in one pass over the log. Left: the names of those that this
+   * process does not maintain, or not yet; then none is begun.
    */
   readonly begin: (names: ReadonlyArray<string>) => Either<ReadonlyArray<string>, ReadonlyArray<Rebuild>>
   readonly all: () => Promise<ReadonlyArray<Shown>>

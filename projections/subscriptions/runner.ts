@@ -21,8 +21,9 @@ type RunnerPorts = FollowPorts & {
   /** How it is built where it is missing. */
   readonly build: Build
   /**
-   * Whether other processes wait for the checkpoint. They know only the position of the last event of an append; the event
-   * that concerns this read model may stand before it, in another batch, so every batch with events saves the checkpoint.
+   * Whether other processes wait for the checkpoint. They know only the position of the last event of an append; the
+   * event that concerns this read model may stand before it, in another batch, so every batch with events saves the
+   * checkpoint.
    */
   readonly isWaitedFor: boolean
 }
@@ -30,8 +31,8 @@ type RunnerPorts = FollowPorts & {
 /** A read model that is maintained. */
 export type RunningProjection = RunningFollower & {
   /**
-   * Builds it anew beside what is served and then puts that in its place, while it goes on being maintained; gives the number of
-   * its documents.
+   * Builds it anew beside what is served and then puts that in its place, while it goes on being maintained; gives the
+   * number of its documents.
    * @throws CannotFollow and Error when a store fails or it is stopped; what is served stays as it was
    */
   readonly rebuild: () => Promise<number>
@@ -39,8 +40,8 @@ export type RunningProjection = RunningFollower & {
 
 /**
  * Maintains a read model: a batch of events becomes one change for each document, written with the checkpoint. A read
- * model that is missing, or missing in this version, is built from the whole log first; where that is interrupted, it goes on
- * from where it came to.
+ * model that is missing, or missing in this version, is built from the whole log first; where that is interrupted, it
+ * goes on from where it came to.
  */
 export const runProjection = (projection: AnyProjection, ports: RunnerPorts): RunningProjection => {
   const { store, documents, logger, time, build, isWaitedFor } = ports
@@ -81,7 +82,8 @@ export const runProjection = (projection: AnyProjection, ports: RunnerPorts): Ru
           await build({ projection, documents }, store, signal)
           orThrow(await documents.promote(collection))
         } else if (!hasBegun) {
-          // What an interrupted rebuild left behind would keep what an erasure removes. Later one may be under way, here or elsewhere.
+          // What an interrupted rebuild left behind would keep what an erasure removes. Later one may be under way,
+          // here or elsewhere.
           orThrow(await documents.drop(collectionOf(projection, 'next')))
         }
         hasBegun = true
@@ -116,7 +118,10 @@ export const runProjection = (projection: AnyProjection, ports: RunnerPorts): Ru
   return { ...follower, rebuild: () => rebuildBeside(projection, ports, afterOtherWrites, stopping.signal) }
 }
 
-/** Builds a read model anew beside the live one. While it takes that one's place live writes wait, so that it has all that they wrote. */
+/**
+ * Builds a read model anew beside the live one. While it takes that one's place live writes wait, so that it has all
+ * that they wrote.
+ */
 const rebuildBeside = async (
   projection: AnyProjection,
   { store, documents, build, backoff }: RunnerPorts,

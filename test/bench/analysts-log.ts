@@ -9,7 +9,9 @@ import { embedded, forEach, openTools, type StoreUrls } from './tools.js'
 /** Nothing is delivered here: what is due stays so. */
 const nowhere = { silent: 'http://127.0.0.1:9/', healthy: 'http://127.0.0.1:9/' }
 
-/** A log on the embedded store in which one lead in ten is sold, with read models that a service has brought up to date. */
+/**
+ * A log on the embedded store in which one lead in ten is sold, with read models that a service has brought up to date.
+ */
 export const analystsLog = async (leads: number): Promise<Seeded> => {
   const store = await seedLarge({ leads, due: leads / 10 }, nowhere)
   const sold = await sell(store.directory, embedded)

@@ -38,7 +38,9 @@ const attributed: ReadonlyArray<Category> = ['lead', 'engagement', 'remark', 'co
 const names = ['replay', 'export', 'attribution'] as const
 type Name = (typeof names)[number]
 
-/** What commands for analysts take beside a bare read of what they read, how much memory, and what they cost a service. */
+/**
+ * What commands for analysts take beside a bare read of what they read, how much memory, and what they cost a service.
+ */
 export const analysts = async (
   { rounds, few, many, onServer, seconds }: Load,
   say: (text: string) => void,

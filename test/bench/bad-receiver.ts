@@ -5,8 +5,8 @@ import { dripped, unanswered } from '../kit/network/bad-answers.js'
 type Behaviour = (response: ServerResponse) => void
 
 /**
- * Endpoints that are as bad as a sender allows: one accepts and never answers, one drips a byte a second, one is just in
- * time, one always fails.
+ * Endpoints that are as bad as a sender allows: one accepts and never answers, one drips a byte a second, one is just
+ * in time, one always fails.
  */
 const behaviours: Readonly<Record<string, Behaviour>> = {
   '/silent': unanswered,

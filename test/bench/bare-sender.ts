@@ -2,7 +2,10 @@ import fetch from 'node-fetch'
 import { Agent } from 'node:http'
 import { performance } from 'node:perf_hooks'
 
-/** The baseline of a delivery: node-fetch over connections that are kept alive, and nothing recorded. Says how many posts a second. */
+/**
+ * The baseline of a delivery: node-fetch over connections that are kept alive, and nothing recorded. Says how many
+ * posts a second.
+ */
 const url = process.env['URL'] ?? ''
 const count = Number(process.env['COUNT'])
 const concurrency = Number(process.env['CONCURRENCY'])

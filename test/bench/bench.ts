@@ -31,13 +31,14 @@ import { measureAway, type Away } from './soak-away.js'
 import type { Compared } from './summary.js'
 
 /**
- * `npm run bench -- quick` does the same on less, to see that it works: its figures mean little. `npm run bench -- servers`
- * measures the adapters of the servers alone, `npm run bench -- isolation` healthy webhooks beside bad ones, a service at
- * rest, and an account beside a noisy one (`noise` that alone, `noise servers` that on servers alone), `npm run bench -- hot` one
- * phone number with ever more leads, `npm run bench -- soak` a service that is killed once a minute, at its end beside its first
- * minute, and an hour's leads with a server away (`soak away` these alone), `npm run bench -- large` starts and takeovers on a log
- * of five million events, `npm run bench -- analysts` the commands that read the log, `npm run bench -- follow-up` messages to leads,
- * `npm run bench -- alternatives` what a user would put together instead, `npm run bench -- profile` where the time goes.
+ * `npm run bench -- quick` does the same on less, to see that it works: its figures mean little. `npm run bench --
+ * servers` measures the adapters of the servers alone, `npm run bench -- isolation` healthy webhooks beside bad ones, a
+ * service at rest, and an account beside a noisy one (`noise` that alone, `noise servers` that on servers alone), `npm
+ * run bench -- hot` one phone number with ever more leads, `npm run bench -- soak` a service that is killed once a
+ * minute, at its end beside its first minute, and an hour's leads with a server away (`soak away` these alone), `npm
+ * run bench -- large` starts and takeovers on a log of five million events, `npm run bench -- analysts` the commands
+ * that read the log, `npm run bench -- follow-up` messages to leads, `npm run bench -- alternatives` what a user would
+ * put together instead, `npm run bench -- profile` where the time goes.
  */
 const quick = process.argv.includes('quick')
 const rounds = quick ? 1 : 3
@@ -230,7 +231,9 @@ const isolation = async (): Promise<ReadonlyArray<Row>> => {
   ]
 }
 
-/** What an account costs its neighbours that does everything bad at once, on each kind of stores, or on servers alone. */
+/**
+ * What an account costs its neighbours that does everything bad at once, on each kind of stores, or on servers alone.
+ */
 const noise = async (): Promise<ReadonlyArray<Row>> => {
   const load = quick ? { rounds, seconds: 2, due: 1_000 } : { rounds, seconds: 10, due: 100_000 }
   const isEmbeddedToo = !process.argv.includes('servers')
@@ -287,7 +290,10 @@ const away = async (): Promise<ReadonlyArray<Row>> => {
   return [await row('MongoDB', 64), await row('EventStoreDB', 640)]
 }
 
-/** What a very long log and a million deliveries that are due cost a start, a takeover and whoever watches over the service. */
+/**
+ * What a very long log and a million deliveries that are due cost a start, a takeover and whoever watches over the
+ * service.
+ */
 const veryLarge = async (): Promise<ReadonlyArray<Row>> => {
   const few = { leads: 1_000, due: 20_000 }
   const some = quick ? { leads: 4_000, due: 20_000 } : { leads: 140_000, due: 20_000 }

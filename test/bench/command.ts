@@ -10,8 +10,8 @@ export type Taken = { readonly seconds: number; readonly memory: number }
 type Settings = Readonly<Record<string, string>>
 
 /**
- * Runs a command of `leadloop` in a process of its own, as the package's `bin` does; what it writes to standard output goes
- * nowhere. Undefined where `signal` told it to end.
+ * Runs a command of `leadloop` in a process of its own, as the package's `bin` does; what it writes to standard output
+ * goes nowhere. Undefined where `signal` told it to end.
  * @throws Error where it fails
  */
 export const runCommand = async (

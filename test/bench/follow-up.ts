@@ -2,10 +2,15 @@ import { shown, type Row } from './row.js'
 import { measureSpeedToLead } from './speed-to-lead.js'
 import { measureSteps } from './steps.js'
 
-/** Steps a second of those that are late, which the worker holds back to no less: eight each quarter of a second in 16 shards. */
+/**
+ * Steps a second of those that are late, which the worker holds back to no less: eight each quarter of a second in 16
+ * shards.
+ */
 const pace = 512
 
-/** The rows of the table: speed to lead, alone and beside steps that come due in the same minute, and steps worked off. */
+/**
+ * The rows of the table: speed to lead, alone and beside steps that come due in the same minute, and steps worked off.
+ */
 export const followUpRows = async (
   { quick, rounds }: { readonly quick: boolean; readonly rounds: number },
   say: (text: string) => void,

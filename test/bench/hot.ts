@@ -36,7 +36,10 @@ const warmUpSeconds = 10
 
 const longestStart = 120_000
 
-/** Leads of one number, of an account with one webhook, and beside the first and the last of them those of another account. */
+/**
+ * Leads of one number, of an account with one webhook, and beside the first and the last of them those of another
+ * account.
+ */
 const measureHotNumber = async ({ leads, compared }: HotLoad): Promise<HotNumber> => {
   const { path: directory, remove } = openTemporaryDirectory()
   const receiver = await startChild('dist/test/bench/receiver.js', {})

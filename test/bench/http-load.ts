@@ -3,7 +3,9 @@ import { performance } from 'node:perf_hooks'
 import { summaryOf, type Summary } from './summary.js'
 import { sleep } from '../kit/time/until.js'
 
-/** A load on one address of this machine. A raw socket costs the client so little that the server is what is measured. */
+/**
+ * A load on one address of this machine. A raw socket costs the client so little that the server is what is measured.
+ */
 export type Load = {
   readonly port: number
   readonly connections: number
@@ -60,7 +62,9 @@ export const loopWhile = async (
   return latencies
 }
 
-/** Requests at a steady rate, whatever the answers do; gives how long each took, in the order in which they were sent. */
+/**
+ * Requests at a steady rate, whatever the answers do; gives how long each took, in the order in which they were sent.
+ */
 export const openLoop = async (
   load: Omit<Load, 'seconds'>,
   perSecond: number,

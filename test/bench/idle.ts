@@ -8,7 +8,10 @@ import { collectionOf } from '../../projections/projection.js'
 import { readModels } from '../../projections/read-models/registry.js'
 import { sleep } from '../kit/time/until.js'
 
-/** Resident memory in MB, after a start that had to build its read models and after one that found them, and the share of a core. */
+/**
+ * Resident memory in MB, after a start that had to build its read models and after one that found them, and the share
+ * of a core.
+ */
 export type Idle = { readonly memoryAtFirst: number; readonly memory: number; readonly share: number }
 
 const webhooks = 1_000

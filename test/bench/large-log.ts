@@ -18,8 +18,9 @@ export type Receivers = { readonly silent: string; readonly healthy: string }
 const written: Extent = { leads: 5_000, due: 10_000 }
 
 /**
- * A log of any size with its read models. A part of it is written as the service writes it, the rest are copies of that part, each
- * under ids of its own, straight into the table. The read models are built from that log as `npm run rebuild` builds them.
+ * A log of any size with its read models. A part of it is written as the service writes it, the rest are copies of that
+ * part, each under ids of its own, straight into the table. The read models are built from that log as `npm run
+ * rebuild` builds them.
  */
 export const seedLarge = async (extent: Extent, receivers: Receivers): Promise<Seeded> => {
   const copies = Math.max(1, Math.round(extent.leads / written.leads))

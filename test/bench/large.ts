@@ -54,7 +54,9 @@ export type Large = {
   readonly many: Answers
 }
 
-/** How long a process that got all leases reads before its first request to a webhook, and how many events of the log. */
+/**
+ * How long a process that got all leases reads before its first request to a webhook, and how many events of the log.
+ */
 type Takeover = { readonly milliseconds: number; readonly events: number }
 
 /** How long `/metrics` and `/health/ready` take at rest. */
@@ -62,7 +64,10 @@ type Answers = { readonly metrics: number; readonly health: number }
 
 const longestWait = 120_000
 
-/** Starts, takeovers and what is asked of a service by whoever watches over it, on a log of a few events and of very many. */
+/**
+ * Starts, takeovers and what is asked of a service by whoever watches over it, on a log of a few events and of very
+ * many.
+ */
 export const measureLarge = async (load: LargeLoad, say: (text: string) => void): Promise<Large> => {
   const bad = await startChild('dist/test/bench/bad-receiver.js', {})
   const healthy = await healthyReceiver()
@@ -186,8 +191,8 @@ const answersOf = async (fewIn: Seeded, manyIn: Seeded): Promise<{ readonly few:
 }
 
 /**
- * What the fan-out and the worker read at a takeover, at their ports: they ask the same questions whichever stores answer
- * them. Until the first request to a webhook.
+ * What the fan-out and the worker read at a takeover, at their ports: they ask the same questions whichever stores
+ * answer them. Until the first request to a webhook.
  */
 const measureTakeover = async ({ directory }: Seeded): Promise<Takeover> => {
   const tools = await openTools(directory)

@@ -10,7 +10,10 @@ import { openTools } from './tools.js'
 import { sleep } from '../kit/time/until.js'
 
 type Latency = Summary & {
-  /** Bytes that the file has in use for each lead, which one webhook takes. Infinite where some were not posted in time: then they are fewer. */
+  /**
+   * Bytes that the file has in use for each lead, which one webhook takes. Infinite where some were not posted in time:
+   * then they are fewer.
+   */
   readonly diskPerLead: number
 }
 

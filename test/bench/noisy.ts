@@ -38,7 +38,9 @@ type Neighbourhood = { readonly place: Place; readonly leads: Leads; readonly no
 
 const warmUpSeconds = 2
 
-/** Of the neighbour, with a source and a playbook each: one alone is posted to no faster than at eight requests at once. */
+/**
+ * Of the neighbour, with a source and a playbook each: one alone is posted to no faster than at eight requests at once.
+ */
 const webhooks = 16
 
 /** Requests of each kind of noise for each lead of the neighbour. */
@@ -47,7 +49,9 @@ const shares = { hot: 1 / 3, fat: 1 / 10, poison: 1 / 10 }
 /** Milliseconds that a start may take with all that is due, its read models being built. */
 const longestStart = 600_000
 
-/** An account at a third of the capacity, alone and beside one that does everything bad at once, on stores of one kind. */
+/**
+ * An account at a third of the capacity, alone and beside one that does everything bad at once, on stores of one kind.
+ */
 const measureNeighbour = async (openPlace: () => Promise<Place>, load: NoisyLoad) => {
   const receiver = await startChild('dist/test/bench/receiver.js', {})
   const bad = await startChild('dist/test/bench/bad-receiver.js', {})
@@ -201,7 +205,10 @@ const onServers = (server: string) => async (): Promise<Place> => {
   }
 }
 
-/** The rows of the table: a neighbour beside a noisy account against the same alone, embedded or with the documents on a server. */
+/**
+ * The rows of the table: a neighbour beside a noisy account against the same alone, embedded or with the documents on a
+ * server.
+ */
 export const besideNoise = async (load: NoisyLoad, server?: string): Promise<ReadonlyArray<Row>> => {
   const { perSecond, alone, beset } = await measureNeighbour(
     server === undefined ? onEmbedded : onServers(server),

@@ -50,7 +50,10 @@ const profiled = async (run: (profiling: ReadonlyArray<string>) => Promise<unkno
   }
 }
 
-/** Threads are numbered from the main one on in the names of their files: `CPU.<date>.<time>.<process>.<thread>.<file>.cpuprofile`. */
+/**
+ * Threads are numbered from the main one on in the names of their files:
+ * `CPU.<date>.<time>.<process>.<thread>.<file>.cpuprofile`.
+ */
 const ofMainThread = (folder: string): string => {
   const name = readdirSync(folder).find((file) => file.split('.')[4] === '0')
   if (name === undefined) throw new Error('there is no profile of the main thread')

@@ -2,7 +2,9 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { performance } from 'node:perf_hooks'
 
-/** A receiver that takes everything. `GET /` tells, in the order of arrival, when each e-mail address of a body came. */
+/**
+ * A receiver that takes everything. `GET /` tells, in the order of arrival, when each e-mail address of a body came.
+ */
 const arrivals: Array<readonly [email: string, at: number]> = []
 
 const server = createServer((request, response) => {

@@ -23,8 +23,8 @@ const longestStart = 600_000
 const many = 64
 
 /**
- * Leads with a new number each, of an account with one webhook, on an EventStoreDB and documents of the service's own, beside bare
- * appends of 1.5 kB to the same server by turns.
+ * Leads with a new number each, of an account with one webhook, on an EventStoreDB and documents of the service's own,
+ * beside bare appends of 1.5 kB to the same server by turns.
  */
 export const measureServerLeads = async (
   url: string,

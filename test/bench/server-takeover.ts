@@ -17,8 +17,8 @@ const webhooks = 16
 type Arrivals = { readonly url: string; readonly arrivals: (path?: string) => number }
 
 /**
- * Two processes on the double of EventStoreDB and a MongoDB, which share the webhooks of an account. Milliseconds from the kill of
- * one of them until every webhook got a lead that was submitted to the other one after it.
+ * Two processes on the double of EventStoreDB and a MongoDB, which share the webhooks of an account. Milliseconds from
+ * the kill of one of them until every webhook got a lead that was submitted to the other one after it.
  */
 export const measureServerTakeover = async (mongoUrl: string, receiver: Arrivals): Promise<number> => {
   const log = await startServer()

@@ -42,7 +42,9 @@ export const startServer = async (): Promise<EventStoreServer> => {
   }
 }
 
-/** Whether the server reads the whole collection whatever index a query names (adapters/mongodb/servers/ferretdb.ts). */
+/**
+ * Whether the server reads the whole collection whatever index a query names (adapters/mongodb/servers/ferretdb.ts).
+ */
 export const isFerretDb = async (url: string): Promise<boolean> => {
   const { db, close } = orFail(connectMongo(url, recordingLogger()))
   const { ferretdbVersion } = await db.command({ buildInfo: 1 })

@@ -3,8 +3,8 @@ import type { AddressInfo } from 'node:net'
 import { performance } from 'node:perf_hooks'
 
 /**
- * Takes every message, as Twilio's message resource answers, and reports nothing of it later. `GET /` tells, in the order of arrival,
- * when a message to which number came.
+ * Takes every message, as Twilio's message resource answers, and reports nothing of it later. `GET /` tells, in the
+ * order of arrival, when a message to which number came.
  */
 const arrivals: Array<readonly [number: string, at: number]> = []
 let taken = 0

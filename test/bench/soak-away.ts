@@ -31,8 +31,8 @@ const statusWhileAway: Readonly<Record<Away, number>> = { MongoDB: 200, EventSto
 const longestStart = 120_000
 
 /**
- * Leads that a service is sent as fast as `connections` take them, while a server is away: what waits grows with the leads and with
- * how many come at once, not with the hours.
+ * Leads that a service is sent as fast as `connections` take them, while a server is away: what waits grows with the
+ * leads and with how many come at once, not with the hours.
  */
 export const measureAway = async (
   away: Away,

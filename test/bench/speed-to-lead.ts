@@ -37,8 +37,9 @@ const leastUntilDue = 75_000
 const longestWait = 120_000
 
 /**
- * From the 200 of a submission to its first message at the provider, at a steady rate. The service calls its Twilio adapter, and a server
- * on this machine, which takes everything, notes when a request has come: so the time of connecting and sending counts too.
+ * From the 200 of a submission to its first message at the provider, at a steady rate. The service calls its Twilio
+ * adapter, and a server on this machine, which takes everything, notes when a request has come: so the time of
+ * connecting and sending counts too.
  */
 export const measureSpeedToLead = async ({ perSecond, seconds, steps }: SpeedLoad): Promise<SpeedToLead> => {
   const provider = await startProvider()

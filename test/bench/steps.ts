@@ -19,8 +19,9 @@ const concurrency = 16 * contactShards.length
 const untilDue = 45_000
 
 /**
- * First messages that are due, from the first to the last at the provider, beside bare calls of the messenger to the same provider with as
- * many open requests. First ones, all due at one time, since what is late goes out at a pace of its own.
+ * First messages that are due, from the first to the last at the provider, beside bare calls of the messenger to the
+ * same provider with as many open requests. First ones, all due at one time, since what is late goes out at a pace of
+ * its own.
  */
 export const measureSteps = async (rounds: number, count: number): Promise<StepRate> => {
   const provider = await startProvider()

@@ -5,8 +5,8 @@ import { eventStoreSubscriptions } from './event-store-subscriptions.js'
 import { eventStoreTruncation } from './event-store-truncation.js'
 
 /**
- * What every `EventStore` does (domain/ports.ts). Nothing is said about what stood in the log before, nor about numbers:
- * positions are only compared.
+ * What every `EventStore` does (domain/ports.ts). Nothing is said about what stood in the log before, nor about
+ * numbers: positions are only compared.
  */
 export const eventStoreContract = (name: string, open: () => Promise<OpenStore>): void => {
   const behaviour = behaviourOf(name, open)

@@ -103,7 +103,10 @@ test('leads by source are those of the read model of leads', async (t) => {
   )
 })
 
-/** What DuckDB answers in this time zone to the questions of the page on analysis, in their order, where sources have one title. */
+/**
+ * What DuckDB answers in this time zone to the questions of the page on analysis, in their order, where sources have
+ * one title.
+ */
 const answersOfExport = async (timeZone: string): Promise<ReadonlyArray<ReadonlyArray<ReadonlyArray<unknown>>>> => {
   const { text } = documentNamed('app/analysis/README.md')
   const questions = (/^```sql\n([\s\S]*?)^```$/m.exec(text)?.[1] ?? '').split(/;\n/).filter((one) => one !== '')

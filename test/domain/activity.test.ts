@@ -1,7 +1,9 @@
 import test from 'ava'
 import { activityLabels, labelsOf, typeOf } from '../../domain/activity.js'
 
-/** Every label that was ever stored, by its type. A line is added with a new label; none is ever changed or taken away. */
+/**
+ * Every label that was ever stored, by its type. A line is added with a new label; none is ever changed or taken away.
+ */
 const everStored = {
   started: 'event',
   interested: 'event',

@@ -68,7 +68,10 @@ const service = () => {
   return { execute, stateOf, turnedOff }
 }
 
-/** The rule in its own words: all attempts failed in a row since the schedule began, the last of them since it was turned on. */
+/**
+ * The rule in its own words: all attempts failed in a row since the schedule began, the last of them since it was
+ * turned on.
+ */
 const model = () => {
   const failures = new Map(numbers.map((n): [number, number | 'over'] => [n, 0]))
   const turnedOff: Array<string> = []

@@ -22,8 +22,8 @@ const person = (name: string) => ({
 })
 
 /**
- * What holds a text of all that a service keeps: the files of its folder, and on servers the log of the one, after a scavenge, and the
- * documents of the other.
+ * What holds a text of all that a service keeps: the files of its folder, and on servers the log of the one, after a
+ * scavenge, and the documents of the other.
  */
 const holding = async (directory: string, text: string): Promise<ReadonlyArray<string>> => {
   const files = readdirSync(directory).filter((name) => readFileSync(join(directory, name)).includes(text))

@@ -36,7 +36,10 @@ const messagesOf = async (account: Account, contactId: string, count: number): P
   return messages
 }
 
-/** From the first event of this type on to the first step that was begun after it, as the log has them, whatever the clocks say. */
+/**
+ * From the first event of this type on to the first step that was begun after it, as the log has them, whatever the
+ * clocks say.
+ */
 const heldBy = async (engagementId: string, type: string) => {
   let held: readonly [LoggedEvent, LoggedEvent] | undefined
   await until(`a step after ${type}`, 60_000, async () => {

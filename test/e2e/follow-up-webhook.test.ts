@@ -24,7 +24,10 @@ const lively = {
   give_up_after_minutes: 500_000,
 }
 
-/** Its labels by conversation, each in the order of their times, as the webhook of an account was told them, once or again. */
+/**
+ * Its labels by conversation, each in the order of their times, as the webhook of an account was told them, once or
+ * again.
+ */
 const toldTo = (receiver: Receiver, account: Account): Readonly<Record<string, ReadonlyArray<string>>> => {
   const activities = receiver.requests
     .filter(({ path }) => path.endsWith(account.id))

@@ -38,7 +38,10 @@ const timelineOf = async (account: Account, contactId: string): Promise<Readonly
 const eventsOf = async (engagementId: string): Promise<ReadonlyArray<string>> =>
   (await loggedOf(site, engagementId)).map(({ type }) => type)
 
-/** Steps that were begun after the first event of this type, whatever the clocks say: a try under way then may end after it. */
+/**
+ * Steps that were begun after the first event of this type, whatever the clocks say: a try under way then may end after
+ * it.
+ */
 const begunAfter = async (engagementId: string, type: string): Promise<ReadonlyArray<string>> => {
   const events = await eventsOf(engagementId)
   const first = events.indexOf(type)

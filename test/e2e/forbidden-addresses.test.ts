@@ -36,7 +36,10 @@ const inAccount = (method: string, path: string, body?: unknown, id = accounts[0
 
 const directory = openDataDirectory()
 
-/** Webhooks that were saved while private addresses were allowed, and a delivery that is due to each, now that they are not. */
+/**
+ * Webhooks that were saved while private addresses were allowed, and a delivery that is due to each, now that they are
+ * not.
+ */
 test.before(async () => {
   trap = await openTrap()
   const allowing = await openService(directory.path)
@@ -64,7 +67,10 @@ test.after.always(async () => {
   await directory.remove()
 })
 
-/** What was seen of each target, by its URL. One after the other: all at once would keep the service from its deliveries. */
+/**
+ * What was seen of each target, by its URL. One after the other: all at once would keep the service from its
+ * deliveries.
+ */
 const ofEach = async <Seen>(look: (target: Target) => Promise<Seen>): Promise<Readonly<Record<string, Seen>>> => {
   const seen: Record<string, Seen> = {}
   for (const target of targets) seen[target.url] = await look(target)

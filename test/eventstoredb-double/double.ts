@@ -38,8 +38,8 @@ const host = '127.0.0.1'
 const maxMessageSize = 17 * 1024 * 1024
 
 /**
- * The protocol of EventStoreDB, as 24.10 speaks it or 23.10, on a log in memory: streams and the whole log, without persistent
- * subscriptions, projections, links and access rights.
+ * The protocol of EventStoreDB, as 24.10 speaks it or 23.10, on a log in memory: streams and the whole log, without
+ * persistent subscriptions, projections, links and access rights.
  */
 export const startDouble = async ({
   version = '24.10',

@@ -7,8 +7,8 @@ export type Leader = { readonly host: string; readonly port: number }
 /** What a test does to the double. Everything ends with `clear`, also what counts down and has not run out. */
 export type Faults = {
   /**
-   * Calls are refused with a status and do nothing; `all` are those of the feature probe and the gossip too. `category`: of appends those to
-   * its streams alone.
+   * Calls are refused with a status and do nothing; `all` are those of the feature probe and the gossip too.
+   * `category`: of appends those to its streams alone.
    */
   readonly refuse: (which: 'all' | 'appends' | 'reads', code: status, category?: string) => void
   /** Each append is written, and answered, only so many milliseconds after it came. */
@@ -18,20 +18,25 @@ export type Faults = {
   /** The next appends are written and never answered. */
   readonly leaveUnanswered: (appends: number) => void
   /**
-   * Calls are accepted, and nothing is done or said on any, new or old. With `clear` all go on, unless they were given up.
-   * Unlike those of a process that is stopped its connections stay alive: pings are answered.
+   * Calls are accepted, and nothing is done or said on any, new or old. With `clear` all go on, unless they were given
+   * up. Unlike those of a process that is stopped its connections stay alive: pings are answered.
    */
   readonly beSilent: () => void
   /** Subscriptions stay open and give nothing. After `clear` they go on with the next event that is written. */
   readonly muteSubscriptions: () => void
-  /** A subscription ends (UNAVAILABLE, or without an error) after every so many events that it gave; in total so many times. */
+  /**
+   * A subscription ends (UNAVAILABLE, or without an error) after every so many events that it gave; in total so many
+   * times.
+   */
   readonly cutSubscriptions: (everyEvents: number, times: number, how?: 'unavailable' | 'cleanly') => void
   /**
-   * A live subscription ends (ABORTED) once it can't be written to and more than so many of its events wait: its reader is
-   * slow, or there are many events at once. 23.10 does so always, with 32 of them.
+   * A live subscription ends (ABORTED) once it can't be written to and more than so many of its events wait: its reader
+   * is slow, or there are many events at once. 23.10 does so always, with 32 of them.
    */
   readonly dropSlowSubscribers: (waiting?: number) => void
-  /** Appends, and reads and subscriptions that ask for the leader, are answered with the node to send them to instead. */
+  /**
+   * Appends, and reads and subscriptions that ask for the leader, are answered with the node to send them to instead.
+   */
   readonly followLeader: (leader: Leader) => void
   /** The next so many feature probes fail with a status. */
   readonly failProbes: (code: status, probes: number) => void

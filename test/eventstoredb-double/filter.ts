@@ -4,8 +4,8 @@ import type { LoggedEvent } from './log.js'
 export type Matches = (event: LoggedEvent) => boolean
 
 /**
- * What a filter lets through: one of its prefixes, or its regular expression. That one is of .NET on a real server, whose
- * dialect agrees with this one as far as plain patterns go.
+ * What a filter lets through: one of its prefixes, or its regular expression. That one is of .NET on a real server,
+ * whose dialect agrees with this one as far as plain patterns go.
  */
 export const matcherOf = (filter: FilterOptions | undefined): Matches => {
   if (filter === undefined) return () => true

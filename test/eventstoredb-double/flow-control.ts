@@ -15,8 +15,8 @@ export type MessageStream = {
 }
 
 /**
- * Writes messages to the reader of a call at the pace at which it takes them; they are made only then. Undefined among them
- * stands for none at the moment: the stream waits for `resume`.
+ * Writes messages to the reader of a call at the pace at which it takes them; they are made only then. Undefined among
+ * them stands for none at the moment: the stream waits for `resume`.
  */
 export const streamMessages = (
   call: ReadCall,

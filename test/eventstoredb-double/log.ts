@@ -40,13 +40,16 @@ export type Log = {
   /** Ends the stream for ever. Gives the position of the tombstone. */
   readonly tombstone: (stream: string) => bigint
   /**
-   * Takes out what can't be read any more: of a stream its last event stays, unless a tombstone stands for it. The chunk is closed, so
-   * the next position leaps.
+   * Takes out what can't be read any more: of a stream its last event stays, unless a tombstone stands for it. The
+   * chunk is closed, so the next position leaps.
    */
   readonly scavenge: () => void
   /** Whether any byte of what it keeps is of this text: names, types, data and metadata, the system's too. */
   readonly holds: (text: string) => boolean
-  /** Where the last scavenge ended: from any position before that a read goes on, since an event that is gone may have stood there. */
+  /**
+   * Where the last scavenge ended: from any position before that a read goes on, since an event that is gone may have
+   * stood there.
+   */
   readonly scavengedTo: () => bigint
   /** Calls back after each write, until the function that it gives is called. */
   readonly onWritten: (listener: () => void) => () => void

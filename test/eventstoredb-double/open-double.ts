@@ -6,8 +6,8 @@ import type { Version } from './version.js'
 export type Opened = { readonly double: EventStoreDouble; readonly client: EventStoreDBClient }
 
 /**
- * A double of a test's own, and a client of it. Tests of one process must take turns: the client rejects what is in flight
- * on all of its kind when one of them is disposed of.
+ * A double of a test's own, and a client of it. Tests of one process must take turns: the client rejects what is in
+ * flight on all of its kind when one of them is disposed of.
  */
 export const openDouble = async (t: ExecutionContext, version: Version = '24.10'): Promise<Opened> => {
   const double = await startDouble({ version })

@@ -31,8 +31,8 @@ const refusalOf = (
 }
 
 /**
- * A position is an event's, the beginning or beyond the end: in between a real server finds no record to begin with. A scavenged chunk
- * has a map, which leads from every position to the next record that is left.
+ * A position is an event's, the beginning or beyond the end: in between a real server finds no record to begin with. A
+ * scavenged chunk has a map, which leads from every position to the next record that is left.
  */
 export const isInLog = ({ all, indexAfter, scavengedTo }: Log, from: ReadRequest['from']): boolean => {
   if (typeof from === 'string' || from === 0n || from < scavengedTo()) return true

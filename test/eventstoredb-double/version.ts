@@ -11,8 +11,8 @@ export type Answers = {
   /** What a read of the whole log says of a position where no event stands. */
   readonly noEventThere: string
   /**
-   * The checkpoint with which a filtered subscription from the start of a fresh log goes live where it has found no event of its
-   * own; undefined where none is sent.
+   * The checkpoint with which a filtered subscription from the start of a fresh log goes live where it has found no
+   * event of its own; undefined where none is sent.
    */
   readonly checkpointOfFreshLog: bigint | undefined
   /** How many events may wait for a live subscriber before it is dropped, rather than made to catch up once more. */

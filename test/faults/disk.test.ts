@@ -84,7 +84,9 @@ const runUntilRefused = async ({ load, address }: Setting, refusals: number): Pr
   await Promise.all([full, load.run(address, over.signal)])
 }
 
-/** Everything that was acknowledged is there, what follows from it followed, and read models are what a rebuild makes. */
+/**
+ * Everything that was acknowledged is there, what follows from it followed, and read models are what a rebuild makes.
+ */
 const isWhole = async (
   t: ExecutionContext,
   { url: address, stop }: Service,
@@ -167,7 +169,9 @@ withPrlimit(
   },
 )
 
-/** A lead and its sale at each of these amounts of room for the write-ahead log; what was denied to one who got a 200. */
+/**
+ * A lead and its sale at each of these amounts of room for the write-ahead log; what was denied to one who got a 200.
+ */
 const deniedWithRoomFor = async (
   t: ExecutionContext,
   frames: ReadonlyArray<number>,
@@ -203,7 +207,8 @@ withPrlimit(
   async (t) => {
     t.timeout(120_000)
     const random = randomFrom(seedOf(t))
-    // A lead and its sale write some 25 pages. Each write that waits for room takes seconds: so two services side by side.
+    // A lead and its sale write some 25 pages. Each write that waits for room takes seconds: so two services side by
+    // side.
     const some = [0, 8, 16].map((least) => least + below(random, 8))
     const others = [4, 12, 20].map((least) => least + below(random, 5))
     t.deepEqual((await Promise.all([some, others].map((rooms) => deniedWithRoomFor(t, rooms)))).flat(), [])

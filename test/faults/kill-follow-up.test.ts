@@ -35,8 +35,8 @@ const playbook = {
 }
 
 /**
- * What the provider does with the first request of a life: it answers it, takes it and never answers, or loses it. It is a message, or
- * where the life before left one of which nobody knows, the search for it.
+ * What the provider does with the first request of a life: it answers it, takes it and never answers, or loses it. It
+ * is a message, or where the life before left one of which nobody knows, the search for it.
  */
 const provides = ['answers', 'late', 'answers', 'cut-before', 'late', 'cut-before'] as const
 

@@ -23,7 +23,10 @@ type Life = {
 
 const usualLife: Life = { mix: usualMix, receiverTakes: 0, inTheStart: false }
 
-/** Each in its turn: a mixed load, many leads that share few numbers, deliveries held by a slow receiver, kills of starts. */
+/**
+ * Each in its turn: a mixed load, many leads that share few numbers, deliveries held by a slow receiver, kills of
+ * starts.
+ */
 const lives: ReadonlyArray<Life> = [
   usualLife,
   { ...usualLife, mix: { ...usualMix, workers: 12, repeatedPhones: 0.9, conversions: 0.4 } },

@@ -241,7 +241,9 @@ const overwrite = (file: string, offset: number, bytes: Uint8Array): void => {
 
 const directories = new Map<'stop' | 'kill', Promise<string>>()
 
-/** A copy of a directory that holds an account and a few leads; a kill leaves a write-ahead log beside the main file. */
+/**
+ * A copy of a directory that holds an account and a few leads; a kill leaves a write-ahead log beside the main file.
+ */
 const filled = async (t: ExecutionContext, end: 'stop' | 'kill'): Promise<string> => {
   const directory = directories.get(end) ?? fill(t, end)
   directories.set(end, directory)

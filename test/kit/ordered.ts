@@ -1,4 +1,7 @@
-/** The index of the first that `holds` is true of, where it is true of all behind that one as well; the length where there is none. */
+/**
+ * The index of the first that `holds` is true of, where it is true of all behind that one as well; the length where
+ * there is none.
+ */
 export const firstWhere = <A>(all: ReadonlyArray<A>, holds: (one: A) => boolean): number => {
   let low = 0
   let high = all.length

@@ -3,7 +3,9 @@ import type { Command } from './command.js'
 
 type Keyed = Document & { readonly _id: string }
 
-/** What becomes of writes where the primary may change: an acknowledged one stays, and with it all that came before it. */
+/**
+ * What becomes of writes where the primary may change: an acknowledged one stays, and with it all that came before it.
+ */
 type ReplicaSet = {
   /** Called before a command is done that no majority acknowledges. */
   readonly beforeUnacknowledged: (command: Command) => Promise<void>

@@ -33,7 +33,9 @@ test('the histories hold nothing that could not be stored', (t) => {
 const areEqual = ({ name }: AnyProjection, found: unknown, expected: unknown): void =>
   assert.deepEqual({ [name]: found }, { [name]: expected })
 
-/** A law of every read model. A history costs more than what a read model makes of it, so each is put to all of them. */
+/**
+ * A law of every read model. A history costs more than what a read model makes of it, so each is put to all of them.
+ */
 const law = <Values>(
   title: string,
   values: fc.Arbitrary<Values>,

@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process'
 import { isEmpty, namedServer } from './server.js'
 
 /**
- * What `npm run check:servers` runs, in this order: the test that wants an empty log comes first, and the contract suites, which
- * leave events that no service can read, last. `quick` measures on little data.
+ * What `npm run check:servers` runs, in this order: the test that wants an empty log comes first, and the contract
+ * suites, which leave events that no service can read, last. `quick` measures on little data.
  */
 const quick = process.argv.slice(2)
 

@@ -14,8 +14,8 @@ type CountingProxy = { readonly url: string; readonly calls: () => Calls }
 const service = '/event_store.client.streams.Streams/'
 
 /**
- * Stands before an EventStoreDB without TLS, whichever it is, and counts what is asked of it: each append, in a call of its own or
- * in the shared one, and each stream that is read.
+ * Stands before an EventStoreDB without TLS, whichever it is, and counts what is asked of it: each append, in a call of
+ * its own or in the shared one, and each stream that is read.
  */
 export const countingProxy = async (t: ExecutionContext, url: string): Promise<CountingProxy> => {
   const { host, search } = new URL(url)

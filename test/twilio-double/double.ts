@@ -11,8 +11,8 @@ import { refusalOf, type Refusal } from './refusals.js'
 export type Taken = { readonly sid: string; readonly createdAt: Instant; readonly form: URLSearchParams }
 
 /**
- * What happens to the next request. `late`: it is processed, and its answer is held back. `cut-before` and `cut-after`: the connection
- * is cut before it is processed, or after.
+ * What happens to the next request. `late`: it is processed, and its answer is held back. `cut-before` and `cut-after`:
+ * the connection is cut before it is processed, or after.
  */
 export type Fault = 'late' | 'cut-before' | 'cut-after' | (Refusal & { readonly headers?: Record<string, string> })
 
@@ -50,8 +50,8 @@ const path = `/2010-04-01/Accounts/${accountSid}/Messages.json`
 const messagePath = new RegExp(`^/2010-04-01/Accounts/${accountSid}/Messages/(SM[0-9a-f]{32})\\.json$`)
 
 /**
- * A server that speaks as Twilio's message resource does, on this machine; `largestPage` is how many messages a page lists at most,
- * `reached` where a public URL leads to, as a proxy would know.
+ * A server that speaks as Twilio's message resource does, on this machine; `largestPage` is how many messages a page
+ * lists at most, `reached` where a public URL leads to, as a proxy would know.
  */
 export const openTwilioDouble = async (
   now: () => Instant,

@@ -6,13 +6,15 @@ import { monotonicTime } from '../../node/monotonic-time.js'
 
 /**
  * Keeps appends and disposals apart. The driver holds the appends that wait for an answer in one table for the whole
- * process: disposing of any client rejects them all, and an answer that comes after that throws where nobody can catch it.
+ * process: disposing of any client rejects them all, and an answer that comes after that throws where nobody can catch
+ * it.
  */
 export type AppendsInFlight = {
   /** Begins an append, with all its tries, once no disposal is in flight. */
   readonly track: <A>(append: () => Promise<A>) => Promise<A>
   /**
-   * Makes one try of an append of so many bytes. The driver holds it until it is answered, however long ago we gave it up.
+   * Makes one try of an append of so many bytes. The driver holds it until it is answered, however long ago we gave it
+   * up.
    * @throws TooManyUnanswered where it holds too many already
    * @throws NotAppended where a conflict is answered and not thrown
    */
@@ -34,8 +36,8 @@ const mostUnanswered = 16_000_000
 const leastAppend = 4_000
 
 /**
- * When a stream of appends breaks, the driver rejects each append, and also each write that was still to be sent. Nobody can catch
- * the second rejection, which would end the process.
+ * When a stream of appends breaks, the driver rejects each append, and also each write that was still to be sent.
+ * Nobody can catch the second rejection, which would end the process.
  */
 type DriverWrites = { backpressuredWrite: (stream: unknown, data: unknown) => Promise<void> }
 const driverWrites = createRequire(import.meta.url)(
@@ -44,10 +46,15 @@ const driverWrites = createRequire(import.meta.url)(
 const writeOfDriver = driverWrites.backpressuredWrite
 driverWrites.backpressuredWrite = (stream, data) => writeOfDriver(stream, data).catch(() => undefined)
 
-/** In milliseconds: longer than an append may take (`RetryPolicy`). Only an append or a disposal that never ends is waited for so long. */
+/**
+ * In milliseconds: longer than an append may take (`RetryPolicy`). Only an append or a disposal that never ends is
+ * waited for so long.
+ */
 const longestWait = 6_000
 
-/** The driver cancels all calls of the client at once, and then waits until each of them has ended: one may never do so. */
+/**
+ * The driver cancels all calls of the client at once, and then waits until each of them has ended: one may never do so.
+ */
 export const disposeOf = async (client: EventStoreDBClient, time: Pick<Time, 'sleep'>): Promise<void> => {
   await withinLimit(time, longestWait, () => client.dispose())
 }

@@ -5,8 +5,8 @@ import { appendsOfThisProcess, disposeOf } from './appends-in-flight.js'
 import { reconnectingClient, type ReconnectingClient } from './reconnecting-client.js'
 
 /**
- * Two clients, because a client whose call fails moves all further calls to a new channel: a read that fails must not separate
- * the appends in flight from those that follow.
+ * Two clients, because a client whose call fails moves all further calls to a new channel: a read that fails must not
+ * separate the appends in flight from those that follow.
  */
 export type Connection = {
   readonly appends: ReconnectingClient
@@ -15,8 +15,9 @@ export type Connection = {
 }
 
 /**
- * Of every read and subscription: a node that lags gives less than was written, and says that it was all. A name or an address may lead to
- * any node, and a former leader keeps its connections. Who is not the leader names it, and the driver goes there.
+ * Of every read and subscription: a node that lags gives less than was written, and says that it was all. A name or an
+ * address may lead to any node, and a former leader keeps its connections. Who is not the leader names it, and the
+ * driver goes there.
  */
 export const ofLeader = { requiresLeader: true } as const
 
@@ -41,8 +42,8 @@ const knownOptions: ReadonlySet<string> = new Set([
 type OptionProblem = { readonly option: string; readonly must: string }
 
 /**
- * Options whose other values lose something: with one a conflict is answered as if it had been written, with the other the log is
- * read of a node that may lag, and whoever follows it never sees what comes there later.
+ * Options whose other values lose something: with one a conflict is answered as if it had been written, with the other
+ * the log is read of a node that may lag, and whoever follows it never sees what comes there later.
  */
 const pinned: ReadonlyArray<OptionProblem> = [
   { option: 'throwOnAppendFailure', must: 'true' },
@@ -71,7 +72,10 @@ const isKnown = ({ name, value }: Option): boolean =>
 
 type Unusable = { readonly kind: 'no-connection-string' } | ({ readonly kind: 'unusable-option' } & OptionProblem)
 
-/** Left when `url` can't be used. Of what is wrong with it only the name of an option is said, because it may hold a password. */
+/**
+ * Left when `url` can't be used. Of what is wrong with it only the name of an option is said, because it may hold a
+ * password.
+ */
 export const connect = (url: string, time: Time = monotonicTime): Either<Unusable, Connection> => {
   const options = optionsOf(url)
   if (!options.every(isKnown)) return E.left({ kind: 'no-connection-string' })

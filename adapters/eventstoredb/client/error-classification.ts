@@ -5,8 +5,9 @@ import { tlsRefusal } from '../../node/tls-refusal.js'
 import { NotAppended, TooManyUnanswered } from './appends-in-flight.js'
 
 /**
- * What is to be done about an error. `retryable`: nothing was done, or nobody knows whether it was, so the call is repeated, an
- * append with the same ids at the same revision. `isClientBroken`: the client of the driver may never recover.
+ * What is to be done about an error. `retryable`: nothing was done, or nobody knows whether it was, so the call is
+ * repeated, an append with the same ids at the same revision. `isClientBroken`: the client of the driver may never
+ * recover.
  */
 export type ErrorClass =
   | { readonly kind: 'retryable'; readonly reason: string; readonly isClientBroken: boolean }
@@ -16,7 +17,9 @@ export type ErrorClass =
 /** A read ended before it was complete, because its client was disposed of. */
 export class ReadInterrupted extends Error {}
 
-/** The server is of a line whose subscriptions do not say when they have caught up, which ends each read of the history. */
+/**
+ * The server is of a line whose subscriptions do not say when they have caught up, which ends each read of the history.
+ */
 export class ServerTooOld extends Error {}
 
 /** A call that brought no answer in time. */
@@ -26,13 +29,18 @@ export const timedOut = {
   isClientBroken: false,
 } as const
 
-/** gRPC's CANCELLED, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, ABORTED and UNAVAILABLE: the same client recovers from them. */
+/**
+ * gRPC's CANCELLED, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, ABORTED and UNAVAILABLE: the same client recovers from them.
+ */
 const transientStatuses: ReadonlySet<number | undefined> = new Set([1, 4, 8, 10, 14])
 
 /** gRPC's UNIMPLEMENTED: the driver makes a type of its own of it for calls of persistent subscriptions alone. */
 const unknownCall = 12
 
-/** What gRPC says of a page that is not there: of a proxy that has no server behind it, which the status takes for an unknown call. */
+/**
+ * What gRPC says of a page that is not there: of a proxy that has no server behind it, which the status takes for an
+ * unknown call.
+ */
 const noSuchPage = /received http status code 404/i
 
 /** What a server that starts, is overloaded or elects a leader answers in words, with a status that says nothing. */
@@ -81,7 +89,8 @@ export const classify = (error: unknown): ErrorClass => {
         return { kind: 'permanent', failure: { kind: 'corrupt', reason } }
       const isTransient =
         transientStatuses.has(known?.code) || (error instanceof Error && transientMessage.test(error.message))
-      // An unknown error of a client's first call is one that the driver caches: all later appends of that client fail too.
+      // An unknown error of a client's first call is one that the driver caches: all later appends of that client fail
+      // too.
       return { kind: 'retryable', reason, isClientBroken: !isTransient }
     }
   }

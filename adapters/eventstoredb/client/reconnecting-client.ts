@@ -2,7 +2,10 @@ import { EventStoreDBClient } from '@eventstore/db-client'
 import type { Time } from '../../../domain/ports.js'
 import type { ErrorClass } from './error-classification.js'
 
-/** A client of the driver, replaced by a new one when it may never recover. Calls of the old one fail, and are retried on the new one. */
+/**
+ * A client of the driver, replaced by a new one when it may never recover. Calls of the old one fail, and are retried
+ * on the new one.
+ */
 export type ReconnectingClient = {
   readonly current: () => EventStoreDBClient
   /** Reports that the server answered. */

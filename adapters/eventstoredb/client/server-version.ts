@@ -4,7 +4,10 @@ import { ServerTooOld } from './error-classification.js'
 /** The first line of the server whose subscriptions say when they have caught up. */
 const oldest = { major: 23, minor: 10 }
 
-/** The first line of the server that speaks gRPC. What says that it is older is no release, and may know all that is needed. */
+/**
+ * The first line of the server that speaks gRPC. What says that it is older is no release, and may know all that is
+ * needed.
+ */
 const firstMajor = 20
 
 /** What the driver gives for the version of a server that does not know the question. */

@@ -24,8 +24,8 @@ const pageSize = 500
 const bufferSize = 2_000
 
 /**
- * Events that pass between two checkpoints, ours or not. One checkpoint for so many costs nothing that can be measured, while a multiple of it
- * (`checkpointInterval`) would make whoever follows live lag by as many events of others.
+ * Events that pass between two checkpoints, ours or not. One checkpoint for so many costs nothing that can be measured,
+ * while a multiple of it (`checkpointInterval`) would make whoever follows live lag by as many events of others.
  */
 const searchWindow = 250
 
@@ -128,8 +128,9 @@ class CatchUpSubscription {
   }
 
   /**
-   * Resolves when something has arrived since the last `take`, or when `signal` aborts. The driver hands over only a few events
-   * in each turn of the event loop: so this waits for more turns until one brings no more events, or a page is full.
+   * Resolves when something has arrived since the last `take`, or when `signal` aborts. The driver hands over only a
+   * few events in each turn of the event loop: so this waits for more turns until one brings no more events, or a page
+   * is full.
    */
   async arrival(signal: AbortSignal): Promise<void> {
     if (!this.#hasArrived) {

@@ -27,7 +27,8 @@ export type LogReader = {
 
 export const logReader = (client: ReconnectingClient, policy: RetryPolicy, time: Time): LogReader => {
   async function* follow({ after, categories, signal, retryFor }: LogPart): AsyncGenerator<CatchUpBatch> {
-    // With the checkpoints and the truncations, which are no events of ours: where one is the head nobody would come to it.
+    // With the checkpoints and the truncations, which are no events of ours: where one is the head nobody would come to
+    // it.
     const own = [...categories, checkpointCategory].map((category) => `${category}-`)
     const prefixes = [...own, ...allCategories.map((category) => `${metadataPrefix}${category}-`)]
     let position = after
@@ -54,7 +55,8 @@ export const logReader = (client: ReconnectingClient, policy: RetryPolicy, time:
     if (part.after >= end) return
     let reached = part.after
     for await (const { entries, position, isCaughtUp } of follow(part)) {
-      // A subscription that caught up has read the log to its end: that of the leader, which lies no earlier than `end`.
+      // A subscription that caught up has read the log to its end: that of the leader, which lies no earlier than
+      // `end`.
       const isLast = isCaughtUp || position >= end
       const readTo = isLast && position < end ? end : position
       let rest: EntryBatch = { entries, position: readTo }

@@ -9,8 +9,8 @@ export type ServerCheckpoint = {
 }
 
 /**
- * Checkpoints of a subscription, in their order. The driver reports one as soon as it arrives, while events in front of it
- * are still in its buffer: whoever stored its position then would lose those events in a crash.
+ * Checkpoints of a subscription, in their order. The driver reports one as soon as it arrives, while events in front of
+ * it are still in its buffer: whoever stored its position then would lose those events in a crash.
  */
 export class PendingCheckpoints {
   #pending: Array<ServerCheckpoint> = []

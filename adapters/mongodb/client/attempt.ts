@@ -6,8 +6,8 @@ import { monotonicTime } from '../../node/monotonic-time.js'
 import { OperationFailed, tryCatch } from '../failure.js'
 
 /**
- * Runs an operation and resolves with its result, or with its failure. `givenUp` aborts where it has failed although it has not ended: what it
- * still does is up to it, and whoever waited goes on.
+ * Runs an operation and resolves with its result, or with its failure. `givenUp` aborts where it has failed although it
+ * has not ended: what it still does is up to it, and whoever waited goes on.
  */
 export type Attempt = <A>(operation: (givenUp: AbortSignal) => Promise<A>) => Promise<Either<StoreFailure, A>>
 
@@ -15,8 +15,8 @@ export type Attempt = <A>(operation: (givenUp: AbortSignal) => Promise<A>) => Pr
 const grace = 1_000
 
 /**
- * Attempts of operations on a database. What does not end when its client is closed has failed: where an operation hangs the client is closed
- * to connect anew (`hangs.ts`), and nobody else would end that one.
+ * Attempts of operations on a database. What does not end when its client is closed has failed: where an operation
+ * hangs the client is closed to connect anew (`hangs.ts`), and nobody else would end that one.
  */
 export const attemptOn =
   ({ client }: Pick<Db, 'client'>, { sleep }: Pick<Time, 'sleep'> = monotonicTime): Attempt =>

@@ -22,7 +22,9 @@ type Unusable = { readonly kind: 'unusable' } | ({ readonly kind: 'unusable-opti
 
 const defaultDatabase = 'leadloop'
 
-/** All in milliseconds. They bound how long anyone waits for a MongoDB that is away, and how soon its return is noticed. */
+/**
+ * All in milliseconds. They bound how long anyone waits for a MongoDB that is away, and how soon its return is noticed.
+ */
 const timeouts = {
   // An operation that finds no server fails after this.
   serverSelectionTimeoutMS: 1_000,
@@ -30,22 +32,26 @@ const timeouts = {
   // A server that hangs is noticed, and whatever waits for it fails, after this and `connectTimeoutMS`.
   heartbeatFrequencyMS: 2_000,
   minHeartbeatFrequencyMS: 500,
-  // An operation whose answer does not come, although the server is well, fails after this. The driver repeats a read, and on
-  // a replica set a write of one document, once: 10 s at most. Its own limit for the whole, `timeoutMS`, has no effect in this version.
+  // An operation whose answer does not come, although the server is well, fails after this. The driver repeats a read,
+  // and on a replica set a write of one document, once: 10 s at most. Its own limit for the whole, `timeoutMS`, has no
+  // effect in this version.
   socketTimeoutMS: 5_000,
   waitQueueTimeoutMS: 2_000,
 } satisfies MongoClientOptions
 
 /**
- * In milliseconds, for a first connection to a server that has not said anything yet: it has to be made and to shake hands to find the
- * server, and once more with a password. An operation that waits for it meanwhile waits as long.
+ * In milliseconds, for a first connection to a server that has not said anything yet: it has to be made and to shake
+ * hands to find the server, and once more with a password. An operation that waits for it meanwhile waits as long.
  */
 const firstTimeouts = {
   serverSelectionTimeoutMS: 2 * timeouts.connectTimeoutMS,
   waitQueueTimeoutMS: 3 * timeouts.connectTimeoutMS,
 }
 
-/** In milliseconds: how long the server waits for a majority. Less than the socket's limit, so that the connection survives too. */
+/**
+ * In milliseconds: how long the server waits for a majority. Less than the socket's limit, so that the connection
+ * survives too.
+ */
 const confirmedWithin = 4_000
 
 /** How values are written and read. All are named, because what is not takes effect from the URL. */
@@ -62,8 +68,8 @@ const values = {
 } satisfies MongoClientOptions
 
 /**
- * Connections that a process can get along with. A start asks for some ninety at once, and who gets none within `waitQueueTimeoutMS` has
- * failed.
+ * Connections that a process can get along with. A start asks for some ninety at once, and who gets none within
+ * `waitQueueTimeoutMS` has failed.
  */
 const smallestPool = 10
 
@@ -78,8 +84,8 @@ const options = {
 type EffectiveOptions = MongoClient['options']
 
 /**
- * Options of the URL that take effect beside ours, and the values of each with which a process reads what it wrote, no two processes hold
- * a lease, and nobody waits in vain for a connection or a server.
+ * Options of the URL that take effect beside ours, and the values of each with which a process reads what it wrote, no
+ * two processes hold a lease, and nobody waits in vain for a connection or a server.
  */
 const pinned: ReadonlyArray<OptionProblem & { readonly isKept: (options: EffectiveOptions) => boolean }> = [
   {
@@ -114,8 +120,8 @@ const pinned: ReadonlyArray<OptionProblem & { readonly isKept: (options: Effecti
 const interval = 500
 
 /**
- * In milliseconds: longer than a heartbeat takes to connect, to handshake and to wait for an answer, and a command to be written and to be
- * answered with as much as a document may hold, over a connection that is slow.
+ * In milliseconds: longer than a heartbeat takes to connect, to handshake and to wait for an answer, and a command to
+ * be written and to be answered with as much as a document may hold, over a connection that is slow.
  */
 const longest = {
   heartbeat: timeouts.heartbeatFrequencyMS + 2 * timeouts.connectTimeoutMS + 1_000,
@@ -162,8 +168,8 @@ type Connecting = {
 }
 
 /**
- * Connects the same client again after it was closed: whoever uses the database meets failures meanwhile, and no more. Rejects where it
- * can't be closed, which ends the process: only another one helps.
+ * Connects the same client again after it was closed: whoever uses the database meets failures meanwhile, and no more.
+ * Rejects where it can't be closed, which ends the process: only another one helps.
  */
 const stayConnected = async (connecting: Connecting): Promise<void> => {
   const { client, logger, signal } = connecting
@@ -190,8 +196,8 @@ const isClosed = async (client: MongoClient): Promise<boolean> =>
   (await withinLimit(monotonicTime, longestClose, () => client.close().then(() => true))) ?? false
 
 /**
- * The driver reconnects by itself, but for the first connection it makes one attempt only, and begins the next one from nothing. It looks at
- * the time limits in the options of its client each time.
+ * The driver reconnects by itself, but for the first connection it makes one attempt only, and begins the next one from
+ * nothing. It looks at the time limits in the options of its client each time.
  */
 const untilConnected = async ({ client, logger, signal, tell }: Connecting): Promise<void> => {
   const isStopping = (): boolean => signal.aborted

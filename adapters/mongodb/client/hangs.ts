@@ -9,10 +9,11 @@ type Hangs = {
 }
 
 /**
- * Watches the heartbeats by which the driver learns about its servers, and the connections that its commands use. In this version of the
- * driver (7.8.0) what is written to a connection may never end, neither well nor with an error, although it has time limits: it waits until
- * the socket is drained, and one that is destroyed, in that moment or by the time limit, never tells. After such a heartbeat the driver
- * finds no server again, however long that server has been back; of such a command the caller hears nothing any more.
+ * Watches the heartbeats by which the driver learns about its servers, and the connections that its commands use. In
+ * this version of the driver (7.8.0) what is written to a connection may never end, neither well nor with an error,
+ * although it has time limits: it waits until the socket is drained, and one that is destroyed, in that moment or by
+ * the time limit, never tells. After such a heartbeat the driver finds no server again, however long that server has
+ * been back; of such a command the caller hears nothing any more.
  */
 export const hangsOf = (client: Pick<MongoClient, 'on'>, longest: Longest, now: () => number): Hangs => {
   /** When the heartbeat that is under way began, by connection. */
@@ -25,9 +26,10 @@ export const hangsOf = (client: Pick<MongoClient, 'on'>, longest: Longest, now: 
   client.on('serverClosed', ({ address }) => heartbeats.delete(address))
 
   /**
-   * By connection, when the command that uses it now began: each command takes one and gives it back, and the first are those by which it
-   * is made. Not forgotten with a server that is left: what hangs there hangs on. The driver does not tell the end of one that was made while
-   * its pool was paused, which seldom happens: then the client connects anew for nothing.
+   * By connection, when the command that uses it now began: each command takes one and gives it back, and the first are
+   * those by which it is made. Not forgotten with a server that is left: what hangs there hangs on. The driver does not
+   * tell the end of one that was made while its pool was paused, which seldom happens: then the client connects anew
+   * for nothing.
    */
   const commands = new Map<string, number>()
   type OfConnection = { readonly address: string; readonly connectionId: unknown }

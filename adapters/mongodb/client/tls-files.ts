@@ -30,7 +30,9 @@ const isUsable = (options: Options, { option, forTls }: TlsFile): boolean => {
   }
 }
 
-/** Which options name files that can't be used. The driver finds that out while it connects, and no waiting mends it. */
+/**
+ * Which options name files that can't be used. The driver finds that out while it connects, and no waiting mends it.
+ */
 export const tlsFiles = files.map((file) => ({
   option: file.option,
   must: 'the name of a PEM file that can be read',

@@ -11,8 +11,8 @@ const ofOptions: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Throws why no server was reached, with a hint where TLS may be the cause. A server that is on its way up or down, and a proxy before one
- * that is away, do the same, so such a server is waited for.
+ * Throws why no server was reached, with a hint where TLS may be the cause. A server that is on its way up or down, and
+ * a proxy before one that is away, do the same, so such a server is waited for.
  */
 export const throwUnreachable = (error: unknown, isTls: boolean): never => {
   if (error instanceof Error && ofOptions.has(error.name))
@@ -50,7 +50,9 @@ const serversOf = ({ reason }: MongoServerSelectionError): ReadonlyArray<ServerD
 const isSilentServer = ({ type, error }: ServerDescription): boolean =>
   type === 'Unknown' && (error === null || error instanceof MongoNetworkTimeoutError)
 
-/** Whether a server may only be slow to answer: it was not heard of, or no connection for commands was ready in time. */
+/**
+ * Whether a server may only be slow to answer: it was not heard of, or no connection for commands was ready in time.
+ */
 export const isSilent = (error: unknown): boolean =>
   error instanceof MongoServerSelectionError
     ? serversOf(error).some(isSilentServer)

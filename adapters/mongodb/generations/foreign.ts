@@ -2,8 +2,8 @@ import type { Db } from 'mongodb'
 import { OperationFailed } from '../failure.js'
 
 /**
- * Collections that go by fixed names, and a field of each document in them. Where there are checkpoints of ours the database is ours, whatever
- * version made it.
+ * Collections that go by fixed names, and a field of each document in them. Where there are checkpoints of ours the
+ * database is ours, whatever version made it.
  */
 const fixed = [
   { name: 'checkpoints', field: 'position' },
@@ -28,8 +28,8 @@ const refuse = (name: string): never => {
 }
 
 /**
- * Refuses a collection of another application that stands where documents of `name` would: they would be mixed, and a promotion would
- * drop it. It throws what the driver throws, too.
+ * Refuses a collection of another application that stands where documents of `name` would: they would be mixed, and a
+ * promotion would drop it. It throws what the driver throws, too.
  */
 export const refuseForeign = async (db: Db, name: string): Promise<void> => {
   if (await isForeign(db, name)) refuse(name)

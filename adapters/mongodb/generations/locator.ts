@@ -11,8 +11,9 @@ export type GenerationLocator = {
   /** Where it stood within the last second. */
   readonly recent: (collection: Collection) => Promise<Place | undefined>
   /**
-   * Reads from a generation; `none` where there is none. A result that is not complete may be that of a generation that another
-   * process replaced and dropped: then the generation is located again, so that a reader sees one generation whole.
+   * Reads from a generation; `none` where there is none. A result that is not complete may be that of a generation that
+   * another process replaced and dropped: then the generation is located again, so that a reader sees one generation
+   * whole.
    */
   readonly read: <A>(
     collection: Collection,
@@ -21,7 +22,10 @@ export type GenerationLocator = {
     isComplete: (found: A) => boolean,
   ) => Promise<A>
   readonly remember: (collection: Collection, place: Place) => void
-  /** This process just found its checkpoint there, so that it is live for a second: a document that is missing does not exist. */
+  /**
+   * This process just found its checkpoint there, so that it is live for a second: a document that is missing does not
+   * exist.
+   */
   readonly confirm: (collection: Collection, place: Place) => void
   readonly forget: (collection: Collection) => void
   /** Forgets all versions and generations of a name. */
@@ -31,8 +35,8 @@ export type GenerationLocator = {
 type CachedLocation = { readonly place: Place; readonly at: number; readonly isConfirmed: boolean }
 
 /**
- * In milliseconds. A location is cached for so long only: what was replaced stays where it was, and is still found there, if the
- * process that replaced it died before it dropped it.
+ * In milliseconds. A location is cached for so long only: what was replaced stays where it was, and is still found
+ * there, if the process that replaced it died before it dropped it.
  */
 const cachedFor = 1_000
 

@@ -10,14 +10,15 @@ type Key = Pick<Collection, 'version' | 'generation'>
 export type Place = { readonly stored: string; readonly serial: number }
 
 /**
- * One set of documents. `from` is the collection that takes over the name `stored`, until it has done so; `uuid` is its own in the
- * database, which stays under another name. So a collection that a late write makes under the same name is told from it.
+ * One set of documents. `from` is the collection that takes over the name `stored`, until it has done so; `uuid` is its
+ * own in the database, which stays under another name. So a collection that a late write makes under the same name is
+ * told from it.
  */
 type Generation = Key & Place & { readonly from?: string; readonly uuid?: string }
 
 /**
- * The generations of one name. `serial` counts its changes and never starts again, so that no two generations share one.
- * `promoted` is the serial of what the last promotion made the live one.
+ * The generations of one name. `serial` counts its changes and never starts again, so that no two generations share
+ * one. `promoted` is the serial of what the last promotion made the live one.
  */
 type Registered = {
   readonly _id: string
@@ -30,10 +31,10 @@ type Registered = {
 type Decision<A> = { readonly result: A; readonly change?: Pick<Registered, 'generations' | 'promoted'> }
 
 /**
- * Which collections of the database hold which generations. There is one document for each name, so that a promotion is one
- * change of one document, which is atomic without a transaction. The live generation stands under the plain name. A promotion is
- * decided here first; then the next generation takes that name over. Whoever finds that this was not done yet does it. All
- * methods throw what the driver throws.
+ * Which collections of the database hold which generations. There is one document for each name, so that a promotion is
+ * one change of one document, which is atomic without a transaction. The live generation stands under the plain name. A
+ * promotion is decided here first; then the next generation takes that name over. Whoever finds that this was not done
+ * yet does it. All methods throw what the driver throws.
  */
 export type GenerationRegistry = {
   /** Where a generation stands; undefined when there is none. */
@@ -41,8 +42,8 @@ export type GenerationRegistry = {
   /** Finds a generation or adds it. Processes that do so at the same time get the same one. */
   readonly add: (collection: Collection) => Promise<Place>
   /**
-   * Makes the next generation the only one of its name. May be repeated, by whoever did not learn that it succeeded. `built` is where the
-   * caller built it, if it did: one that another process began since is not complete.
+   * Makes the next generation the only one of its name. May be repeated, by whoever did not learn that it succeeded.
+   * `built` is where the caller built it, if it did: one that another process began since is not complete.
    */
   readonly promote: (collection: Collection, built?: Place) => Promise<Place>
   /** Returns where the removed generation stood. */

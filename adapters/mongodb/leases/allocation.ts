@@ -15,8 +15,8 @@ const fairShare = ({ work, names, instance, living }: Situation): number => {
 }
 
 /**
- * The free names that an instance which holds so many should acquire to reach its fair share. Each instance begins at another one, so
- * that instances which acquire at the same time seldom want the same.
+ * The free names that an instance which holds so many should acquire to reach its fair share. Each instance begins at
+ * another one, so that instances which acquire at the same time seldom want the same.
  */
 export const namesToAcquire = (
   situation: Situation,

@@ -31,15 +31,16 @@ type Sent = { readonly at: number; readonly inLife: number }
  * Why a name never has two holders:
  *
  * - An instance works under its leases until `lease - margin` after it sent the last heartbeat that was acknowledged.
- * - Another instance takes it for dead only when its heartbeat did not change for `lease`. That time begins with a read that showed
- *   the heartbeat, so after it was sent; it ends when the other sends a heartbeat of its own, after which it reads again. So the
- *   first instance's own time is over before. Only durations are compared, each by one clock, never the clocks of two instances. A
- *   clock that stands still while the machine is paused would serve the second only: the first instance's time goes on then
- *   (`lifetime`).
- * - The other's heartbeat must be acknowledged before it reads: so it does not read from a primary that has lost its majority.
- * - Of the instances that then insert the next token one succeeds. If that token was inserted, released and removed in between,
- *   a late insertion of it succeeds too. But only tokens below the highest are ever removed, so it stands below a higher one: a
- *   lease counts only once it was read back as the one with the highest token.
+ * - Another instance takes it for dead only when its heartbeat did not change for `lease`. That time begins with a read
+ *   that showed the heartbeat, so after it was sent; it ends when the other sends a heartbeat of its own, after which
+ *   it reads again. So the first instance's own time is over before. Only durations are compared, each by one clock,
+ *   never the clocks of two instances. A clock that stands still while the machine is paused would serve the second
+ *   only: the first instance's time goes on then (`lifetime`).
+ * - The other's heartbeat must be acknowledged before it reads: so it does not read from a primary that has lost its
+ *   majority.
+ * - Of the instances that then insert the next token one succeeds. If that token was inserted, released and removed in
+ *   between, a late insertion of it succeeds too. But only tokens below the highest are ever removed, so it stands
+ *   below a higher one: a lease counts only once it was read back as the one with the highest token.
  */
 export const liveAs = async (
   id: string,

@@ -1,7 +1,9 @@
 import type { Db } from 'mongodb'
 import type { Time } from '../../../domain/ports.js'
 
-/** An instance as the others see it. `heartbeat` only has to change: it is a count, and no clock is compared with it. */
+/**
+ * An instance as the others see it. `heartbeat` only has to change: it is a count, and no clock is compared with it.
+ */
 export type InstanceRecord = { readonly _id: string; readonly work: ReadonlyArray<string>; readonly heartbeat: number }
 
 export type InstanceStatus = { readonly living: ReadonlyArray<InstanceRecord>; readonly dead: ReadonlyArray<string> }

@@ -1,7 +1,10 @@
 import type { Db, Filter } from 'mongodb'
 import { isDuplicate } from '../failure.js'
 
-/** The holder of a lease, or a former one: a document for each holder in turn, under an id that only one instance can insert. */
+/**
+ * The holder of a lease, or a former one: a document for each holder in turn, under an id that only one instance can
+ * insert.
+ */
 export type LeaseRecord = {
   /** `name/token` */
   readonly _id: string
@@ -34,8 +37,8 @@ const anyOf = (records: ReadonlyArray<LeaseRecord>): Filter<LeaseRecord> => ({
 })
 
 /**
- * Leases are inserted, never changed from holder to holder: on every server the insertion of an id that exists fails, while an
- * update on a condition is not atomic on all of them (FerretDB).
+ * Leases are inserted, never changed from holder to holder: on every server the insertion of an id that exists fails,
+ * while an update on a condition is not atomic on all of them (FerretDB).
  */
 export const leaseRecordsIn = (db: Db): LeaseRecords => {
   const leases = db.collection<LeaseRecord>('leases')

@@ -3,7 +3,10 @@ import type { Time } from '../../../domain/ports.js'
 /** All in milliseconds. */
 export type Timing = {
   readonly heartbeatEvery: number
-  /** How long a heartbeat must not change until the others take its instance for dead: longer than a webhook attempt lasts. */
+  /**
+   * How long a heartbeat must not change until the others take its instance for dead: longer than a webhook attempt
+   * lasts.
+   */
   readonly lease: number
   /** How much earlier the instance itself stops: for clocks of different speed, and for what is in flight then. */
   readonly margin: number

@@ -23,8 +23,8 @@ type MongoMembershipPorts = {
 }
 
 /**
- * The `Membership` of one of several processes that share a database. It joins with the first work that is shared, and joins anew
- * under another id whenever no heartbeat of it was acknowledged in time.
+ * The `Membership` of one of several processes that share a database. It joins with the first work that is shared, and
+ * joins anew under another id whenever no heartbeat of it was acknowledged in time.
  */
 export const mongoMembership = ({
   db,
@@ -40,8 +40,9 @@ export const mongoMembership = ({
   const leases = leaseRecordsIn(db)
   const attempt = attemptOn(db)
   /**
-   * Ids under which this process joined, or may have: before it joins under another one, all work under them has ended, and once they are
-   * removed their leases are free. It joins under no further one until then, so they are few however long the server is away.
+   * Ids under which this process joined, or may have: before it joins under another one, all work under them has ended,
+   * and once they are removed their leases are free. It joins under no further one until then, so they are few however
+   * long the server is away.
    */
   let formerIds: ReadonlyArray<string> = []
   let running: Promise<void> | undefined

@@ -14,8 +14,8 @@ type RebalancingPorts = {
 }
 
 /**
- * Acquires leases up to the instance's fair share and gives up what is above it, after a heartbeat that was sent at `sentAt` was
- * acknowledged. Throws what the driver throws; the next one then does what this one left.
+ * Acquires leases up to the instance's fair share and gives up what is above it, after a heartbeat that was sent at
+ * `sentAt` was acknowledged. Throws what the driver throws; the next one then does what this one left.
  */
 type Rebalance = (sentAt: number) => Promise<void>
 

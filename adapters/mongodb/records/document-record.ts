@@ -17,7 +17,9 @@ export type DocumentRecord = {
   readonly [field: string]: unknown
 }
 
-/** In bytes: what MongoDB holds, less what a command adds. A larger one breaks the driver, or is refused by the server. */
+/**
+ * In bytes: what MongoDB holds, less what a command adds. A larger one breaks the driver, or is refused by the server.
+ */
 const largestRecord = 16 * 1024 * 1024 - 64 * 1024
 
 /** At most so many bytes of BSON for each byte that is counted by `approximateBytes`. */

@@ -8,10 +8,10 @@ export const textField = '_json'
 const deepest = 50
 
 /**
- * A value of JSON as a value of BSON. An instant becomes a date, and no other text does, so that every date is that very text when it
- * is read. Numbers stay numbers, and -0 and what is no number become what JSON makes of them. What BSON can't hold stands as
- * its JSON text: names that are blank, begin with `$`, hold a dot or NUL or are the driver's own, halves of surrogate pairs, and what
- * lies too deep.
+ * A value of JSON as a value of BSON. An instant becomes a date, and no other text does, so that every date is that
+ * very text when it is read. Numbers stay numbers, and -0 and what is no number become what JSON makes of them. What
+ * BSON can't hold stands as its JSON text: names that are blank, begin with `$`, hold a dot or NUL or are the driver's
+ * own, halves of surrogate pairs, and what lies too deep.
  */
 export const bsonOf = (value: unknown, depth = 0): unknown => {
   if (typeof value === 'string') return isInstant(value) ? new Date(value) : textOf(value)
@@ -27,7 +27,10 @@ export const bsonOf = (value: unknown, depth = 0): unknown => {
   return fields
 }
 
-/** Fields whose names others chose, as a list that can be queried whatever the names: the attribute pattern. Text stays text. */
+/**
+ * Fields whose names others chose, as a list that can be queried whatever the names: the attribute pattern. Text stays
+ * text.
+ */
 export const attributesOf = (value: unknown): unknown => {
   if (typeof value !== 'object' || value === null) return bsonOf(value)
   if (Array.isArray(value)) return asJson(value)
@@ -73,7 +76,10 @@ export const parsed = (text: unknown): unknown => {
 
 export const asJson = (value: unknown): unknown => ({ [textField]: JSON.stringify(value) })
 
-/** Whether a field of BSON can have this name, on every server. The driver takes what has a `_bsontype` for a value of its own. */
+/**
+ * Whether a field of BSON can have this name, on every server. The driver takes what has a `_bsontype` for a value of
+ * its own.
+ */
 export const isFieldName = (name: string): boolean =>
   fieldName.test(name) && !halfOfPair.test(name) && !ownNames.has(name)
 

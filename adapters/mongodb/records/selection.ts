@@ -3,7 +3,10 @@ import type { Collection, IndexValue, Query } from '../../../projections/ports.j
 import type { DocumentRecord } from './document-record.js'
 import { bsonOf, jsonOf } from './json.js'
 
-/** The matched fields, the one that orders and the key that breaks ties: so each query reads one stretch of one index in order. */
+/**
+ * The matched fields, the one that orders and the key that breaks ties: so each query reads one stretch of one index in
+ * order.
+ */
 export const indexesOf = ({ indexes }: Collection): ReadonlyArray<IndexDescription> =>
   Object.entries(indexes).map(([name, fields]) => ({
     name,
@@ -20,7 +23,9 @@ export const firstFieldOf = ({ name, indexes }: Collection, index: string): stri
 export const indexValuesOf = (values: ReadonlyArray<unknown>): ReadonlyArray<IndexValue> =>
   values.map(jsonOf).filter((value) => typeof value === 'string' || typeof value === 'number')
 
-/** The filter and order of a query. All values of a field are of one type, number, text or date, and so are its bounds. */
+/**
+ * The filter and order of a query. All values of a field are of one type, number, text or date, and so are its bounds.
+ */
 export const selectionOf = (
   { name, indexes }: Collection,
   { index, equals, from: least, upTo, after, descending = false, except = [] }: Omit<Query, 'limit'>,

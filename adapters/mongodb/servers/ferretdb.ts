@@ -7,15 +7,17 @@ import type { Records, Server } from './server.js'
 /**
  * Every way around FerretDB 1.24, which keeps MongoDB's protocol on SQLite or PostgreSQL, each for a defect:
  * - It reads the whole collection for every filter but one that is a single key and nothing else.
- * - It holds a connection for each `updateOne` or `replaceOne` until their command is done; with a hundred it hangs for ever.
- * - It reads a document and writes it back, so that one of two updates at the same time may be lost. Its inserts are safe.
+ * - It holds a connection for each `updateOne` or `replaceOne` until their command is done; with a hundred it hangs for
+ *   ever.
+ * - It reads a document and writes it back, so that one of two updates at the same time may be lost. Its inserts are
+ *   safe.
  * - It holds no list in a list.
  * - Asked for several indexes that exist already it breaks the connection.
  * - It can't rename a collection over another one.
  *
- * So a write matches by the key alone, and its guard is what was read before: by `getToFold`, or once more. It is no guard against
- * a promotion between the two: then a process that goes on with the old generation may overwrite a record of the new one, which shows
- * again once the read model is built anew.
+ * So a write matches by the key alone, and its guard is what was read before: by `getToFold`, or once more. It is no
+ * guard against a promotion between the two: then a process that goes on with the old generation may overwrite a record
+ * of the new one, which shows again once the read model is built anew.
  */
 export const ferretDb = (): Server => {
   const seen = new Map<string, DocumentRecord>()
@@ -107,7 +109,10 @@ const flattened = (value: unknown): unknown => {
 /** Looks for the end of a takeover that another process began, before that process counts as dead. */
 const mostLooks = 100
 
-/** Between drop and rename there is no collection of that name. Who finds none asks the registry, and then waits here for the end. */
+/**
+ * Between drop and rename there is no collection of that name. Who finds none asks the registry, and then waits here
+ * for the end.
+ */
 const takeOver: Server['takeOver'] = async (db, from, name) => {
   const takeovers = db.collection<{ readonly _id: string }>('takeovers')
   const isThere = async (): Promise<boolean> =>

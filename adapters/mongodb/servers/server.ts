@@ -9,10 +9,15 @@ export type Server = {
   readonly get: (records: Records, keys: ReadonlyArray<string>) => Promise<ReadonlyArray<DocumentRecord>>
   /** The same for who folds into these records and calls `write` then. */
   readonly getToFold: Server['get']
-  /** Writes each record, all of different keys, unless what stands there is of a later generation, or of this one and not older. */
+  /**
+   * Writes each record, all of different keys, unless what stands there is of a later generation, or of this one and
+   * not older.
+   */
   readonly write: (records: Records, changed: ReadonlyArray<DocumentRecord>) => Promise<void>
   /** Those that are there already stay. */
   readonly createIndexes: (records: Records, indexes: ReadonlyArray<IndexDescription>) => Promise<void>
-  /** Gives a collection another name, in the place of the one that has it. Where there is none, that was done already. */
+  /**
+   * Gives a collection another name, in the place of the one that has it. Where there is none, that was done already.
+   */
   readonly takeOver: (db: Db, from: string, name: string) => Promise<void>
 }

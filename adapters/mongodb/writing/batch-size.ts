@@ -1,4 +1,6 @@
-/** How many changes go into one command: so few that a slow server is done with them before the timeout of the socket. */
+/**
+ * How many changes go into one command: so few that a slow server is done with them before the timeout of the socket.
+ */
 type BatchSize = {
   readonly current: () => number
   /** Learns from a batch of so many changes how slow the server is. */
@@ -16,8 +18,9 @@ const largestBatch = 1_000
 const longestOfOne = 2_400
 
 /**
- * What a batch costs beyond its changes, such as the way to the server and the wait for a majority, is no reason for smaller ones:
- * they would cost it more often. Two batches of which one is at least twice as large tell it from the cost of a change.
+ * What a batch costs beyond its changes, such as the way to the server and the wait for a majority, is no reason for
+ * smaller ones: they would cost it more often. Two batches of which one is at least twice as large tell it from the
+ * cost of a change.
  */
 export const adaptiveBatchSize = (): BatchSize => {
   let size = 100

@@ -2,9 +2,9 @@ import type { Db } from 'mongodb'
 import { isDuplicate } from '../failure.js'
 
 /**
- * The generations, by their checkpoints, whose last write may not have reached a majority of the servers. Such a write can be read, and
- * still be lost with the primary. A later write that a majority acknowledges confirms all before it. The methods throw what the driver
- * throws.
+ * The generations, by their checkpoints, whose last write may not have reached a majority of the servers. Such a write
+ * can be read, and still be lost with the primary. A later write that a majority acknowledges confirms all before it.
+ * The methods throw what the driver throws.
  */
 type Confirmation = {
   readonly isMissing: (checkpoint: string) => boolean

@@ -3,7 +3,9 @@ import { OperationFailed } from '../failure.js'
 import type { GenerationLocator } from '../generations/locator.js'
 import { generationName, prefixOf, type Place } from '../generations/registry.js'
 
-/** By generation, where this process read the checkpoint to go on from it, or wrote its first change. There it goes on. */
+/**
+ * By generation, where this process read the checkpoint to go on from it, or wrote its first change. There it goes on.
+ */
 export type Starts = {
   /** Undefined where it has not begun. */
   readonly at: (collection: Collection) => Place | undefined

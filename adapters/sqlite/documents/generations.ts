@@ -52,7 +52,8 @@ export const documentGenerations = (
         ),
       )
       tables.forgetAll()
-      // The promotion has succeeded, whatever the sweep meets: what it leaves goes with the next one, or the next start.
+      // The promotion has succeeded, whatever the sweep meets: what it leaves goes with the next one, or the next
+      // start.
       if (E.isRight(promoted)) await sweep(collection.name)
       return promoted
     },

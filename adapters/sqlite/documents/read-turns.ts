@@ -5,8 +5,8 @@ const readsPerTurn = 200
 export const othersHadTheirTurn = (): Promise<void> => new Promise(setImmediate)
 
 /**
- * Says when a find has to wait, since much was read without a pause: a long row of finds, or pages of many readers at once, would let nobody
- * else have a turn. Those who wait go on one in each turn.
+ * Says when a find has to wait, since much was read without a pause: a long row of finds, or pages of many readers at
+ * once, would let nobody else have a turn. Those who wait go on one in each turn.
  */
 export const readingTurns = (): ((documents: number) => Promise<void> | undefined) => {
   let read = 0

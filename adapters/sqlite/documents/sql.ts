@@ -48,8 +48,8 @@ export const decodeWalkedEntry = (row: EntryRow): WalkedEntry => {
 }
 
 /**
- * The next generation gets its indexes when it is promoted: a table that is filled in bulk is indexed fastest at the end. That of the keys
- * has a name, so that it can be dropped before the rows are.
+ * The next generation gets its indexes when it is promoted: a table that is filled in bulk is indexed fastest at the
+ * end. That of the keys has a name, so that it can be dropped before the rows are.
  */
 export const creation = (collection: Collection, table: string): ReadonlyArray<string> => [
   `CREATE TABLE "${table}" (key TEXT NOT NULL, position INTEGER NOT NULL, body TEXT${columnsOf(collection)
@@ -79,7 +79,10 @@ export const retirement = (table: string): string =>
 /** Rows that one statement deletes. */
 const deletedAtOnce = 5_000
 
-/** What is removed is overwritten, so to drop a full table at once would hold up all writes: one statement after the other removes it. */
+/**
+ * What is removed is overwritten, so to drop a full table at once would hold up all writes: one statement after the
+ * other removes it.
+ */
 export const removal = (table: string, indexes: ReadonlyArray<string>, lastRow: number): ReadonlyArray<string> => [
   ...indexes.map((index) => `DROP INDEX "${index}"`),
   ...Array.from(
@@ -89,7 +92,9 @@ export const removal = (table: string, indexes: ReadonlyArray<string>, lastRow: 
   `DROP TABLE "${table}"; DELETE FROM collections WHERE table_name = '${table}'`,
 ]
 
-/** One statement for each. A document without the first field of an index stays out of it. What is there already stays. */
+/**
+ * One statement for each. A document without the first field of an index stays out of it. What is there already stays.
+ */
 export const indexing = ({ indexes }: Collection, table: string): ReadonlyArray<string> =>
   Object.entries(indexes).map(([index, fields]) => {
     const columns = [...fields, 'key'].map((field) => `"${field}"`).join(', ')

@@ -1,7 +1,9 @@
 import type Database from 'better-sqlite3'
 import type { AppendAllWrite, AppendWrite, CheckpointWrite, TruncateWrite, WriteResult } from './writer-protocol.js'
 
-/** Appends events to the log, and saves how far its followers have come, within a transaction that others begin and end. */
+/**
+ * Appends events to the log, and saves how far its followers have come, within a transaction that others begin and end.
+ */
 export class EventAppender {
   readonly #lastRevision: Database.Statement<[string], number>
   readonly #lastPosition: Database.Statement<[], number | null>

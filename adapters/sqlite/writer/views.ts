@@ -1,6 +1,9 @@
 import type Database from 'better-sqlite3'
 
-/** Shows the live documents under their plain name, to any SQLite tool: what indexes are about in columns, all of it in the body. */
+/**
+ * Shows the live documents under their plain name, to any SQLite tool: what indexes are about in columns, all of it in
+ * the body.
+ */
 export const viewOf = (name: string, table: string, columns: ReadonlyArray<string>): string => {
   const shown = ['key', 'position', ...columns, 'body'].map((column) => `"${column}"`).join(', ')
   return `CREATE VIEW "${name}" AS SELECT ${shown} FROM "${table}" WHERE body IS NOT NULL`

@@ -6,7 +6,10 @@ import type { Write, WriteResult, WriterMessage } from './writer-protocol.js'
 
 /** The writes that wait for the writing thread and its disk. */
 export type WriteQueue = {
-  /** Events are durable when it resolves. Writes that wait for the disk are committed together, in the order of the calls. */
+  /**
+   * Events are durable when it resolves. Writes that wait for the disk are committed together, in the order of the
+   * calls.
+   */
   readonly write: (write: Write) => Promise<Either<StoreFailure, WriteResult>>
   /** Resolves once everything that was queued is written; what is written later fails. */
   readonly close: () => Promise<void>
@@ -15,8 +18,8 @@ export type WriteQueue = {
 type QueuedWrite = { readonly write: Write; readonly resolve: (result: Either<StoreFailure, WriteResult>) => void }
 
 /**
- * Without its writing thread the process could go on for ever, and store nothing: so it ends, and its next start goes on from
- * what is on the disk. `code`: of the error that ended the thread.
+ * Without its writing thread the process could go on for ever, and store nothing: so it ends, and its next start goes
+ * on from what is on the disk. `code`: of the error that ended the thread.
  */
 class WritingThreadEnded extends Error {
   override readonly name = 'WritingThreadEnded'

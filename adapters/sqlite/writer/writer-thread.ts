@@ -14,8 +14,9 @@ const largestCommit = 512
 const largestIdleLog = 16 * 1024 * 1024
 
 /**
- * In bytes. Of a page of 4,096, SQLite's own size, the events of a lead leave a quarter empty, since the largest of them fill nearly half
- * of one. More than this saves little, and each write of a page takes it whole. A file that is there already keeps its size.
+ * In bytes. Of a page of 4,096, SQLite's own size, the events of a lead leave a quarter empty, since the largest of
+ * them fill nearly half of one. More than this saves little, and each write of a page takes it whole. A file that is
+ * there already keeps its size.
  */
 const pageSize = 8_192
 
@@ -25,7 +26,8 @@ const openFile = (file: string): Database.Database => {
   if (version > schemaVersion) throw newerVersion()
   database.pragma(`page_size = ${pageSize}`)
   database.pragma('journal_mode = WAL')
-  // Without it the write-ahead log stays as large as it ever was, such as after an hour in which somebody read a snapshot.
+  // Without it the write-ahead log stays as large as it ever was, such as after an hour in which somebody read a
+  // snapshot.
   database.pragma(`journal_size_limit = ${largestIdleLog}`)
   database.pragma('cache_size = -16384')
   // What is removed is overwritten, since it may be what somebody wants to be forgotten.
@@ -101,7 +103,10 @@ const openWriter = (file: string): Commit => {
 /** It can be done between two transactions only. */
 const notPurged: WriteResult = { kind: 'purged', isEmpty: false }
 
-/** Empties the write-ahead log, and gives up at once where somebody reads what stood there before: all writes would wait. */
+/**
+ * Empties the write-ahead log, and gives up at once where somebody reads what stood there before: all writes would
+ * wait.
+ */
 const purged = (database: Database.Database): WriteResult => {
   const timeout = Number(database.pragma('busy_timeout', { simple: true }))
   database.pragma('busy_timeout = 0')

@@ -4,8 +4,8 @@ import { isPublicAddress } from './public-address.js'
 import type { Resolve } from './resolve.js'
 
 /**
- * The look-up of a name for a connection. The addresses are checked here and not before, so that a name that leads elsewhere
- * since it was saved (DNS rebinding) gains nothing.
+ * The look-up of a name for a connection. The addresses are checked here and not before, so that a name that leads
+ * elsewhere since it was saved (DNS rebinding) gains nothing.
  */
 export const checkedLookup =
   (resolve: Resolve, allowPrivate: boolean, onResolved: () => void): LookupFunction =>

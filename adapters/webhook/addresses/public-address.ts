@@ -5,8 +5,8 @@ type Address = ipaddr.IPv4 | ipaddr.IPv6
 
 /** Special addresses that ipaddr.js takes for ordinary ones. */
 const moreSpecialRanges: Readonly<Record<string, ReadonlyArray<string>>> = {
-  // IANA gives out global unicast addresses of 2000::/3 only. Beyond it ipaddr.js misses, among others, the IPv4-compatible
-  // addresses (::/96) and the dummy prefix (100:0:0:1::/64).
+  // IANA gives out global unicast addresses of 2000::/3 only. Beyond it ipaddr.js misses, among others, the
+  // IPv4-compatible addresses (::/96) and the dummy prefix (100:0:0:1::/64).
   outsideGlobalUnicast: ['::/3', '4000::/2', '8000::/1'],
   returned6bone: ['3ffe::/16'],
   // It looks public and is, from within Azure, the agent of the machine's host.

@@ -18,9 +18,9 @@ const system: Sources = {
 }
 
 /**
- * The hosts file goes first, then the name servers. The look-up of the system is for local names only: libuv gives it two
- * threads, and a name whose servers do not answer blocks one of them for many seconds, while all other names wait. Attempts that
- * look up the same name at the same time share one look-up. No answer is cached.
+ * The hosts file goes first, then the name servers. The look-up of the system is for local names only: libuv gives it
+ * two threads, and a name whose servers do not answer blocks one of them for many seconds, while all other names wait.
+ * Attempts that look up the same name at the same time share one look-up. No answer is cached.
  */
 export const systemResolve = ({ local, hosts, servers }: Sources = system): Resolve => {
   const lookups = sharedCalls<ReadonlyArray<LookupAddress>>()

@@ -12,7 +12,9 @@ const longestLookup = 3_000
 
 const system = systemResolve()
 
-/** Why a URL can't be a webhook's; undefined when it can. A name that does not resolve yet is left to the first attempt. */
+/**
+ * Why a URL can't be a webhook's; undefined when it can. A name that does not resolve yet is left to the first attempt.
+ */
 export const webhookUrlProblem = async (
   text: string,
   allowPrivate: boolean,

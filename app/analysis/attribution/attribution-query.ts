@@ -33,8 +33,8 @@ export type AttributionRequest = {
 }
 
 /**
- * The SQL of an attribution over the tables of an export, in DuckDB's dialect: what was asked for in variables, and then a query
- * that is the same whatever was asked.
+ * The SQL of an attribution over the tables of an export, in DuckDB's dialect: what was asked for in variables, and
+ * then a query that is the same whatever was asked.
  */
 export const attributionQuery = (request: AttributionRequest): string => {
   const { model, halfLife, window, by, labels, accountId, from, to, costs = [] } = request

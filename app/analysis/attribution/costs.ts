@@ -2,7 +2,10 @@ import { E, type Either } from '../../../domain/prelude.js'
 import { SourceId } from '../../../domain/ids.js'
 import { instantFromText, type Instant } from '../../../domain/instant.js'
 
-/** What a lead of a source costs that was submitted at or after `from` and before `to`; without one of them it is open there. */
+/**
+ * What a lead of a source costs that was submitted at or after `from` and before `to`; without one of them it is open
+ * there.
+ */
 export type CostLine = {
   readonly sourceId: string
   readonly from?: Instant

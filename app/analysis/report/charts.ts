@@ -22,7 +22,10 @@ const labels = { type: 'text', align: 'left', dx: 4 } as const
 
 const greatest = (values: ReadonlyArray<number>): number => values.reduce((most, one) => Math.max(most, one), 0)
 
-/** Adds the number of its panel to each value, so that panels stand in the order of the values. Sorting by names would be an expression. */
+/**
+ * Adds the number of its panel to each value, so that panels stand in the order of the values. Sorting by names would
+ * be an expression.
+ */
 const ordered = <Value>(values: ReadonlyArray<Value>, panelOf: (value: Value) => string) => {
   const panels = [...new Set(values.map(panelOf))]
   return values.map((value) => ({ ...value, order: panels.indexOf(panelOf(value)) }))

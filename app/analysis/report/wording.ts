@@ -36,8 +36,8 @@ const longest = 32
 const short = (name: string): string => (name.length <= longest ? name : `${name.slice(0, longest - 1)}…`)
 
 /**
- * A name of its own for each source, by its id: its title, and the end of the id where others have the same one. Charts and
- * columns tell sources apart by it.
+ * A name of its own for each source, by its id: its title, and the end of the id where others have the same one. Charts
+ * and columns tell sources apart by it.
  */
 export const sourceNames = (titles: ReadonlyMap<string, string>): ReadonlyMap<string, string> => {
   const shared = new Map<string, number>()

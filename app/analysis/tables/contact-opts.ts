@@ -15,7 +15,8 @@ export const contactOptOf = ({ type, data, stream, time }: Recorded<DomainEvent>
       return { contact_id: data.contact_id, meaning: 'opted_out', recorded_at: time }
     case 'NumberOptedIn':
       return { contact_id: data.contact_id, meaning: 'opted_in', recorded_at: time }
-    // By what it had said to the sender before the account used that, or to a contact that was erased, without an activity or a text.
+    // By what it had said to the sender before the account used that, or to a contact that was erased, without an
+    // activity or a text.
     case 'ContactOptedOut':
     case 'ContactOptedIn': {
       const contact_id = idIn(contact, stream)

@@ -4,8 +4,8 @@ import type { StageName } from './staged-rows.js'
 export const leadStages: ReadonlyArray<StageName> = ['engagement_started', 'lead_submitted', 'leads_erased']
 
 /**
- * Leads as their engagements tell of them, which outlasts an erasure. Events of older versions lack the state, and a lead may be
- * submitted and never engaged: both stand with the lead alone, or with its erasure.
+ * Leads as their engagements tell of them, which outlasts an erasure. Events of older versions lack the state, and a
+ * lead may be submitted and never engaged: both stand with the lead alone, or with its erasure.
  */
 export const leadRows = `(
         SELECT begun.* REPLACE (coalesce(begun.state, lead.state) AS state)

@@ -24,8 +24,8 @@ type Stage = {
   /** Columns that stay empty where no personal value is shown. */
   readonly personal?: ReadonlySet<string>
   /**
-   * One row or several, as values by column; values of no column are left out. Undefined where none follows. A row may name an earlier
-   * `recorded_at` than its event's.
+   * One row or several, as values by column; values of no column are left out. Undefined where none follows. A row may
+   * name an earlier `recorded_at` than its event's.
    */
   readonly rowOf: (event: Event) => Row | ReadonlyArray<Row> | undefined
 }
@@ -212,8 +212,9 @@ const stages: Readonly<Record<StageName, Stage>> = stagesByName
 export const stageNames = Object.keys(stages) as ReadonlyArray<StageName>
 
 /**
- * Rows of the stage `rows` are removed once the stage `erasure` has a row with the same id in the column `of`, but for those of events
- * that came later in the stream. No table shows them again, not even one as of a moment before the erasure.
+ * Rows of the stage `rows` are removed once the stage `erasure` has a row with the same id in the column `of`, but for
+ * those of events that came later in the stream. No table shows them again, not even one as of a moment before the
+ * erasure.
  */
 export const erasures = [
   { rows: 'remark_made', erasure: 'remarks_erased', of: 'engagement_id' },

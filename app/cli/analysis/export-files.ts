@@ -15,8 +15,8 @@ import { beginStaging, identityOf, isStillIn, stage, stagedSoFar, type Progress,
 const stagingFile = 'leadloop-staging.duckdb'
 
 /**
- * Writes the tables into the folder; a file that stands there is replaced by a whole one. Left: one sentence that says why the
- * folder can't be used, or the last export not be continued.
+ * Writes the tables into the folder; a file that stands there is replaced by a whole one. Left: one sentence that says
+ * why the folder can't be used, or the last export not be continued.
  * @throws StoreFailed, where an event can't be decoded as UndecodableEvent; the reason of `signal` where that aborts
  */
 export const exportTables = async (
@@ -106,7 +106,10 @@ const write = async (connection: DuckDBConnection, request: ExportRequest, signa
   }
 }
 
-/** Times in CSV are written as the service writes them everywhere. A group of rows of Parquet is held in memory until it is full. */
+/**
+ * Times in CSV are written as the service writes them everywhere. A group of rows of Parquet is held in memory until it
+ * is full.
+ */
 const optionsOf = {
   csv: "FORMAT csv, HEADER, TIMESTAMPFORMAT '%Y-%m-%dT%H:%M:%S.%gZ'",
   parquet: 'FORMAT parquet, ROW_GROUP_SIZE 20480',

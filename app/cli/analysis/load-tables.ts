@@ -19,8 +19,8 @@ type Request = {
 type LoadedTables = { readonly connection: DuckDBConnection; readonly close: () => Promise<void> }
 
 /**
- * A DuckDB that holds the tables of the dictionary in `app/analysis/README.md`, each in its order, made from one pass over the
- * categories that they need. It lies in the folder for temporary files.
+ * A DuckDB that holds the tables of the dictionary in `app/analysis/README.md`, each in its order, made from one pass
+ * over the categories that they need. It lies in the folder for temporary files.
  * @throws StoreFailed, where an event can't be decoded as UndecodableEvent; the reason of `signal` where that aborts
  */
 export const loadTables = async (

@@ -18,7 +18,8 @@ type ReplayOutput = {
 }
 
 /**
- * On standard output where no `file` is named; Parquet needs one. `isGrowing`: others read the file while it is written.
+ * On standard output where no `file` is named; Parquet needs one. `isGrowing`: others read the file while it is
+ * written.
  * @throws Error of the file system, where the file can't be written
  */
 export const replayOutput = async (

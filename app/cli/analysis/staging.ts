@@ -28,7 +28,10 @@ const columns = JSON.stringify(stageNames.map((name) => [name, stageColumns(name
 /** Events whose rows are committed at once. */
 const committedAtOnce = 5_000
 
-/** The tables for rows that follow from one event each, in the schema `staged`; they stay empty where no table needs them. */
+/**
+ * The tables for rows that follow from one event each, in the schema `staged`; they stay empty where no table needs
+ * them.
+ */
 export const beginStaging = async (connection: DuckDBConnection, staging: Staging): Promise<Progress> => {
   const { tables, isPersonalShown, log } = staging
   await connection.run('BEGIN')
@@ -93,8 +96,8 @@ const lastIn = ({
     : undefined
 
 /**
- * Whether the log still holds what was staged: one that was set back to an older copy ends before it, or goes on with other events. What an
- * erasure took away is no difference.
+ * Whether the log still holds what was staged: one that was set back to an older copy ends before it, or goes on with
+ * other events. What an erasure took away is no difference.
  * @throws StoreFailed; the reason of `signal` where that aborts
  */
 export const isStillIn = async (
@@ -120,8 +123,9 @@ export const identityOf = async (log: LogReader, signal: AbortSignal): Promise<s
 }
 
 /**
- * Stages what the log holds after the position of the last staging, up to its end as it is once that is read. The position is committed
- * together with the rows, so whatever breaks it off, the next staging goes on where this one ended.
+ * Stages what the log holds after the position of the last staging, up to its end as it is once that is read. The
+ * position is committed together with the rows, so whatever breaks it off, the next staging goes on where this one
+ * ended.
  * @throws StoreFailed; the reason of `signal` where that aborts
  */
 export const stage = async (
@@ -166,7 +170,8 @@ export const stage = async (
       }
       onPosition(position)
     }
-    // What an erasure took away before it was read stands in what closed its stream, and that came after the end as it was.
+    // What an erasure took away before it was read stands in what closed its stream, and that came after the end as it
+    // was.
   } while (batches > 1)
   for (const { rows } of stages) rows.flush()
   for (const { rows, erasure, of } of erasures) {

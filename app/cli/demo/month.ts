@@ -41,8 +41,9 @@ const right = <L, A>(result: Either<L, A>): A => {
 }
 
 /**
- * Writes a made-up month of an account with four sources and a webhook into stores that hold nothing yet; it ends now. Nothing is
- * posted: the deliveries are recorded as if they had been. Gives how many leads there were; left: one sentence.
+ * Writes a made-up month of an account with four sources and a webhook into stores that hold nothing yet; it ends now.
+ * Nothing is posted: the deliveries are recorded as if they had been. Gives how many leads there were; left: one
+ * sentence.
  */
 export const writeMonth = async (
   config: Config,
@@ -93,7 +94,9 @@ const toolsOn = (config: Config, stores: Stores, began: number) => {
   const ids = randomIds(clock)
   const { commandHandler, reactor } = commandSide(stores, { clock, logger: jsonLogger('silent'), time: monotonicTime })
 
-  /** Gives all events that come of it; none where it is refused: an engagement that has ended hears no more outcomes. */
+  /**
+   * Gives all events that come of it; none where it is refused: an engagement that has ended hears no more outcomes.
+   */
   const run = async <State, Command extends AnyCommand, Event extends DomainEvent, Refusal>(
     decider: Decider<State, Command, Event, Refusal>,
     id: string,

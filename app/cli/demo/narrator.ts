@@ -1,6 +1,8 @@
 import { STATUS_CODES } from 'node:http'
 
-/** Tells a story of HTTP on the terminal: headings, requests and answers, in few words and with shortened ids and keys. */
+/**
+ * Tells a story of HTTP on the terminal: headings, requests and answers, in few words and with shortened ids and keys.
+ */
 export type Narrator = {
   readonly heading: (text: string) => void
   readonly say: (text: string) => void

@@ -1,7 +1,10 @@
 import type { Documents, WalkedEntry } from '../../../projections/ports.js'
 import { collectionOf, type AnyProjection } from '../../../projections/projection.js'
 
-/** How the generation that is served and the next one of a read model compare: documents of the next, and how many differ. */
+/**
+ * How the generation that is served and the next one of a read model compare: documents of the next, and how many
+ * differ.
+ */
 type Comparison = { readonly documents: number; readonly differing: number }
 
 /** Reads both generations side by side, in the order of their keys. */

@@ -5,7 +5,10 @@ import type { Lease, Membership } from '../../../projections/subscriptions/lease
 export type Leases = {
   /** Whether this process got all of them. */
   readonly acquired: Promise<boolean>
-  /** All of them as this process holds them now: not valid from when one of them is lost, though it may be acquired anew. */
+  /**
+   * All of them as this process holds them now: not valid from when one of them is lost, though it may be acquired
+   * anew.
+   */
   readonly held: () => Pick<Lease, 'isValid'>
 }
 

@@ -86,7 +86,10 @@ const tell = (reason: string): void => {
   process.stderr.write(`${start}The rebuild tries again and goes on from where it came to: ${reason}.\n`)
 }
 
-/** Builds the read models beside what is served, compares them, and has them served: from the comparison on no lease may be lost. */
+/**
+ * Builds the read models beside what is served, compares them, and has them served: from the comparison on no lease may
+ * be lost.
+ */
 const rebuildAndPromote = async (
   projections: ReadonlyArray<AnyProjection>,
   { store, documents }: Stores,

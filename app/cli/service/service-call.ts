@@ -13,8 +13,8 @@ export type Call = (method: 'GET' | 'POST', path: string, body?: unknown) => Pro
 type Roles = Config['roles']
 
 /**
- * Lets `use` call the service that these settings describe. Where none runs, one with these roles runs for as long as `use` does.
- * Left: one sentence.
+ * Lets `use` call the service that these settings describe. Where none runs, one with these roles runs for as long as
+ * `use` does. Left: one sentence.
  */
 export const withService = async <A>(
   config: Config,

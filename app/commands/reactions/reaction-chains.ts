@@ -11,7 +11,9 @@ import { forgottenLead } from './forgotten-lead.js'
 import { reasonOf } from '../../../domain/failure-reason.js'
 import { isTransient, type CommandFailure } from '../../../projections/parking/final-failure.js'
 
-/** What could not be carried out, and the event that it follows from: that of the chain, or one that was appended in it. */
+/**
+ * What could not be carried out, and the event that it follows from: that of the chain, or one that was appended in it.
+ */
 export type ReactionFailure = { readonly failure: CommandFailure; readonly event: Recorded<DomainEvent> }
 
 /** All events that were appended because of an event, directly or through further reactions, in no particular order. */
@@ -36,8 +38,8 @@ export type ReactionChains = {
 }
 
 /**
- * Chains that ended before the follower came to their events, in ids at most: so it need not carry them out again. While it stands
- * still, later ones are not remembered, and it carries them out once more, which writes nothing.
+ * Chains that ended before the follower came to their events, in ids at most: so it need not carry them out again.
+ * While it stands still, later ones are not remembered, and it carries them out once more, which writes nothing.
  */
 const mostDone = 20_000
 

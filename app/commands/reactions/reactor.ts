@@ -12,14 +12,17 @@ import { reactionChains, type ReactionChains, type ReactionFailure } from './rea
 type Reacted = {
   /** Those that were given, and all that were appended because of them. */
   readonly events: ReadonlyArray<Recorded<DomainEvent>>
-  /** Something that follows waits for the follower, since a store failed, or another process has not yet written what it depends on. */
+  /**
+   * Something that follows waits for the follower, since a store failed, or another process has not yet written what it
+   * depends on.
+   */
   readonly isPending: boolean
 }
 
 export type Reactor = {
   /**
-   * Carries out what follows from these events, and from the events that follow, before a request is answered. What fails
-   * here is finished by the follower, so a failure changes nothing about what was accepted.
+   * Carries out what follows from these events, and from the events that follow, before a request is answered. What
+   * fails here is finished by the follower, so a failure changes nothing about what was accepted.
    */
   readonly react: (events: ReadonlyArray<Recorded<DomainEvent>>) => Promise<Reacted>
   /** The same by commands that a unit of work appends; left: nothing of it may be appended. */
@@ -27,8 +30,8 @@ export type Reactor = {
   /** These events were appended together with all that follows from them. */
   readonly carriedOut: ReactionChains['carriedOut']
   /**
-   * Carries out the very same reactions in the order of the log and finishes whatever a crash left open. One process at a
-   * time does so, with commands and a checkpoint that end with its lease.
+   * Carries out the very same reactions in the order of the log and finishes whatever a crash left open. One process at
+   * a time does so, with commands and a checkpoint that end with its lease.
    */
   readonly follower: (ports: FollowerPorts) => Follower
   /** Whether something that was accepted here still lacks what follows from it, because the store failed in between. */
@@ -43,7 +46,10 @@ type FollowerPorts = {
 
 type ReactorPorts = { readonly commandHandler: CommandHandler; readonly logger: Logger }
 
-/** A contact knows an engagement before that has a stream: another process may be about to begin it. In the order of the log none lacks one. */
+/**
+ * A contact knows an engagement before that has a stream: another process may be about to begin it. In the order of the
+ * log none lacks one.
+ */
 const isBeingWritten = ({ kind }: CommandFailure): boolean => kind === 'engagement-not-found'
 
 export const reactor = ({ commandHandler, logger }: ReactorPorts): Reactor => {
@@ -95,8 +101,8 @@ export const reactor = ({ commandHandler, logger }: ReactorPorts): Reactor => {
           return position
         },
         handle: async (batch) => {
-          // The request that appended these events starts their chains in the same turn of the event loop; one turn later
-          // the follower finds and shares them.
+          // The request that appended these events starts their chains in the same turn of the event loop; one turn
+          // later the follower finds and shares them.
           await new Promise(setImmediate)
           for (const event of batch.events) await handle(event)
           chains.handledUpTo(batch.position)

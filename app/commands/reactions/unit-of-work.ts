@@ -11,9 +11,9 @@ import type { Reactor } from './reactor.js'
 import type { StreamQueue } from '../stream-queue.js'
 
 /**
- * Executes a command and carries out all that follows from it, and appends the events of all these streams at once: so a client waits
- * for one flush of the disk, and not for one after the other. Undefined where that can't be, and then nothing was appended: another
- * command is under way for one of the streams, too much follows, or something is refused.
+ * Executes a command and carries out all that follows from it, and appends the events of all these streams at once: so
+ * a client waits for one flush of the disk, and not for one after the other. Undefined where that can't be, and then
+ * nothing was appended: another command is under way for one of the streams, too much follows, or something is refused.
  */
 export type UnitOfWork = <State, Command extends AnyCommand, Event extends DomainEvent, Refusal>(
   decider: Decider<State, Command, Event, Refusal>,

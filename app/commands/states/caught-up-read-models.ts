@@ -7,8 +7,8 @@ import type { LeasedFollower } from '../../../projections/subscriptions/leased-f
 export type ReadModelFollower = Pick<LeasedFollower, 'caughtUpTo' | 'position'>
 
 /**
- * Whether all of them have reached `position`; waits `longestWait` milliseconds at most. A follower that has stopped never
- * reaches it.
+ * Whether all of them have reached `position`; waits `longestWait` milliseconds at most. A follower that has stopped
+ * never reaches it.
  */
 export const haveCaughtUp = async (
   time: Pick<Time, 'sleep'>,

@@ -8,7 +8,10 @@ import { loadState } from './current-states.js'
 
 type Owner = { readonly secret: AccountSecret; readonly hasErasures: boolean }
 
-/** The contact of a number, or the one that its first lead would make. It reads streams only in accounts that have erased contacts. */
+/**
+ * The contact of a number, or the one that its first lead would make. It reads streams only in accounts that have
+ * erased contacts.
+ */
 export const currentContact =
   (
     handler: Pick<CommandHandler, 'load'>,

@@ -3,7 +3,10 @@ import type { DomainEvent } from '../../../domain/events.js'
 import type { AnyCommand, CommandHandler, StoreFailure } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
 
-/** What every request rests on, without a read for each: accounts with their keys, marketing sources, playbooks, webhooks. */
+/**
+ * What every request rests on, without a read for each: accounts with their keys, marketing sources, playbooks,
+ * webhooks.
+ */
 export type CurrentStates = {
   /**
    * An acceptable state may be up to a second old; any other was just read from the stream. So no request is refused by

@@ -41,9 +41,9 @@ type Ports = {
 }
 
 /**
- * The states that requests rest on where other processes write to the log too: each is read from its stream once, and then
- * folded further by its decider as the subscription delivers events. It makes no documents, has no checkpoint and is no
- * `Projection` of a read model: those answer queries, and this decides whether a request is accepted.
+ * The states that requests rest on where other processes write to the log too: each is read from its stream once, and
+ * then folded further by its decider as the subscription delivers events. It makes no documents, has no checkpoint and
+ * is no `Projection` of a read model: those answer queries, and this decides whether a request is accepted.
  */
 export const inMemoryProjection = ({ store, load, time }: Ports): InMemoryProjection => {
   const entries = new LRUCache<string, Entry>({

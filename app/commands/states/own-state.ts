@@ -4,7 +4,9 @@ import type { AnyCommand, CommandHandler, StoreFailure } from '../../../domain/p
 import { E, type TaskEither } from '../../../domain/prelude.js'
 import { loadState } from './current-states.js'
 
-/** The state of a stream, if `own` takes it for the caller's: what belongs to somebody else is `missing` to the caller. */
+/**
+ * The state of a stream, if `own` takes it for the caller's: what belongs to somebody else is `missing` to the caller.
+ */
 export const ownState =
   <State, Command extends AnyCommand, Event extends DomainEvent, Refusal, Own, Missing>(
     handler: Pick<CommandHandler, 'load'>,

@@ -8,8 +8,8 @@ type OpenMail = MailSender & { readonly close: () => void }
 type MailConfig = Pick<Config, 'dataDir' | 'smtpUrl' | 'publicUrl'>
 
 /**
- * Hands mail to the server that the settings name, else writes it to files in DATA_DIR, which the operator can read. The mailer
- * is loaded with the first mail: most processes never send one.
+ * Hands mail to the server that the settings name, else writes it to files in DATA_DIR, which the operator can read.
+ * The mailer is loaded with the first mail: most processes never send one.
  */
 export const outgoingMail = (config: MailConfig): OpenMail => {
   let opening: Promise<OpenMail> | undefined

@@ -70,10 +70,10 @@ const leaseName = 'first_account'
 const longestWait = 10_000
 
 /**
- * An empty store begins with one account and one marketing source, so that the first lead can be posted at once. Where nobody was
- * shown the key of the account, since that start failed or was killed, and nobody has used the service since, this one adds what
- * lacks and gives another key. Of processes that begin together on one store each waits until the one before it has shown the
- * account, or is gone.
+ * An empty store begins with one account and one marketing source, so that the first lead can be posted at once. Where
+ * nobody was shown the key of the account, since that start failed or was killed, and nobody has used the service
+ * since, this one adds what lacks and gives another key. Of processes that begin together on one store each waits until
+ * the one before it has shown the account, or is gone.
  */
 export const openFirstAccount = async (ports: Ports, isLogEmpty: boolean): Promise<FirstAccount | undefined> => {
   if (!isLogEmpty && (await unshown(ports)) === undefined) return undefined
@@ -160,8 +160,8 @@ const unshown = async ({ store, documents }: Ports): Promise<Omit<Opened, 'apiKe
 }
 
 /**
- * Taken from the log, which is short, since the read models may not be there yet. Of a log that somebody uses it reads the
- * beginning. Where it can't be read now, a later start finds out.
+ * Taken from the log, which is short, since the read models may not be there yet. Of a log that somebody uses it reads
+ * the beginning. Where it can't be read now, a later start finds out.
  */
 const leftByStarts = async (store: EventStore): Promise<Omit<Opened, 'apiKey'> | undefined> => {
   let opened: Omit<Opened, 'apiKey'> | undefined

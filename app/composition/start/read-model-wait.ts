@@ -10,7 +10,8 @@ type Ports = {
 }
 
 /**
- * Waits until these read models exist, or `signal` aborts: one appears only when it is completely built, by this process or another.
+ * Waits until these read models exist, or `signal` aborts: one appears only when it is completely built, by this
+ * process or another.
  */
 export const built = async (
   { documents, logger, time }: Ports,

@@ -7,13 +7,15 @@ import { checkpointCollection } from '../../../projections/subscriptions/checkpo
 import type { Config } from '../config.js'
 import type { Stores } from '../stores.js'
 
-/** The wait of a start for the servers that the settings name, however long they take and in whichever order they come. */
+/**
+ * The wait of a start for the servers that the settings name, however long they take and in whichever order they come.
+ */
 export type ServerWait = {
   /** By the settings that name servers which have not answered yet, or do not answer now: why. */
   readonly waitingFor: () => Readonly<Record<string, string>>
   /**
-   * What a check finds, once the stores answer it: one that answered a moment ago may elect a primary now. Left: one sentence
-   * that says what waiting can't mend, or what the check says.
+   * What a check finds, once the stores answer it: one that answered a moment ago may elect a primary now. Left: one
+   * sentence that says what waiting can't mend, or what the check says.
    * @throws StoreFailed where asking again gives the same, and where no server is named
    */
   readonly answered: <A>(check: () => Promise<Either<string, A>>) => Promise<Either<string, A>>

@@ -32,8 +32,8 @@ export const firstEventOf = async (store: EventStore): Promise<Recorded<DomainEv
 }
 
 /**
- * The head of the log. A clock that ran ahead goes on from its newest event: what was due by it would else wait for days that it has walked
- * already.
+ * The head of the log. A clock that ran ahead goes on from its newest event: what was due by it would else wait for
+ * days that it has walked already.
  */
 export const headOf = async (
   { clockRate }: Pick<Config, 'clockRate'>,
@@ -88,15 +88,18 @@ export const ofSameLog = async (
   return E.right(undefined)
 }
 
-/** Looks at the head of the log: one node of a cluster may be a moment behind the one that the documents were made from. */
+/**
+ * Looks at the head of the log: one node of a cluster may be a moment behind the one that the documents were made from.
+ */
 const looksAtHead = 10
 
 const furthest = (positions: ReadonlyArray<Either<StoreFailure, Position>>): Position =>
   positions.map(orThrow).reduce((one, other) => (one > other ? one : other), beginning)
 
 /**
- * A checkpoint beyond the head of the log is no position of it: whoever went on from there would skip what is written next.
- * Left: one sentence, when a read model, served or half built, or a process manager stands so, as it does beside an older copy of its log.
+ * A checkpoint beyond the head of the log is no position of it: whoever went on from there would skip what is written
+ * next. Left: one sentence, when a read model, served or half built, or a process manager stands so, as it does beside
+ * an older copy of its log.
  */
 export const withinLog = async (
   { store, documents }: Pick<Stores, 'store' | 'documents'>,
@@ -119,6 +122,8 @@ export const withinLog = async (
 const newerDocuments =
   'The read models or process managers have come further than the log: put back the log that they were made from, or empty their store.'
 
-/** In a backup that is put back whole they stand before the head; event by event copied to another server they do not. */
+/**
+ * In a backup that is put back whole they stand before the head; event by event copied to another server they do not.
+ */
 const copiedCheckpoints =
   'The streams checkpoint-… were copied from another log and are further than this one: put back its backup as a whole, or copy it without them.'

@@ -43,9 +43,10 @@ export const healthSurface = (ports: HealthPorts): Surface<undefined> =>
   )
 
 /**
- * `lag`: what is still to be handled of the log, in `lag_unit`; null while the read models do not answer. `failure`: why it has
- * stopped. `retrying`: why it stands still for now. `parked`: events that process managers could not handle, of those that
- * have any; null where the read models do not answer. `starting`: what the start of this process still waits for.
+ * `lag`: what is still to be handled of the log, in `lag_unit`; null while the read models do not answer. `failure`:
+ * why it has stopped. `retrying`: why it stands still for now. `parked`: events that process managers could not handle,
+ * of those that have any; null where the read models do not answer. `starting`: what the start of this process still
+ * waits for.
  */
 type Readiness = {
   readonly status: 'ready' | 'degraded' | 'the event store does not answer'

@@ -8,7 +8,10 @@ import { withAccount } from '../account-in-path.js'
 import type { Operator } from '../operator.js'
 import type { ManagePorts } from '../ports.js'
 
-/** What an account has sent, as providers bill it: in the month that is asked for, else in this one and the eleven before. */
+/**
+ * What an account has sent, as providers bill it: in the month that is asked for, else in this one and the eleven
+ * before.
+ */
 export const usageEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Operator>> => [
   {
     method: 'GET',

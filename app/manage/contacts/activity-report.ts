@@ -29,9 +29,9 @@ type Failure = EngagementRefusal | RemarkRefusal | StoreFailure | Contended
 type Ports = Pick<ManagePorts, 'commandHandler' | 'clientCommands' | 'clock' | 'ids'>
 
 /**
- * Records a reported activity. What is said of it is written first, into the stream of the engagement's remarks, which can be erased,
- * and nothing is written of a report that is refused. Where a crash comes between the two, the remark belongs to nothing; the report,
- * repeated under its `Idempotency-Key`, finds it there.
+ * Records a reported activity. What is said of it is written first, into the stream of the engagement's remarks, which
+ * can be erased, and nothing is written of a report that is refused. Where a crash comes between the two, the remark
+ * belongs to nothing; the report, repeated under its `Idempotency-Key`, finds it there.
  */
 export const recordReport = async (
   ports: Ports,

@@ -71,7 +71,10 @@ const callIn = (report: Pick<ReportRequest, 'label' | 'properties'>): { readonly
   return E.isLeft(at) || at.right === undefined ? {} : { callUntil: later(at.right, longestCall) }
 }
 
-/** A time that nobody can read would let the steps go on before the call, and one that stands for none would hold them for ever. */
+/**
+ * A time that nobody can read would let the steps go on before the call, and one that stands for none would hold them
+ * for ever.
+ */
 const callProblem = (report: ReportRequest, now: Instant): Problem | undefined => {
   const at = callTime(report)
   if (E.isLeft(at)) return { kind: 'invalid', messages: [`properties.at must be ${InstantFromText.name}`] }

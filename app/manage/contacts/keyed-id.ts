@@ -7,8 +7,8 @@ import type { OpenAccount } from '../account-in-path.js'
 import type { ManagePorts } from '../ports.js'
 
 /**
- * An id that tells a repetition of the request: made of its `Idempotency-Key`, which nobody can make out from it. Undefined where the
- * request has none.
+ * An id that tells a repetition of the request: made of its `Idempotency-Key`, which nobody can make out from it.
+ * Undefined where the request has none.
  */
 export const keyedId = <Id>(
   { vault }: Pick<ManagePorts, 'vault'>,

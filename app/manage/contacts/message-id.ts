@@ -7,7 +7,10 @@ import type { OpenAccount } from '../account-in-path.js'
 import type { ManagePorts } from '../ports.js'
 import { keyedId } from './keyed-id.js'
 
-/** Of a message of the contact, or for the engagement: the same where the request is repeated under its `Idempotency-Key`. */
+/**
+ * Of a message of the contact, or for the engagement: the same where the request is repeated under its
+ * `Idempotency-Key`.
+ */
 export const messageIdFor = (
   ports: Pick<ManagePorts, 'vault' | 'ids'>,
   request: Request,

@@ -16,7 +16,10 @@ import { messageIdFor } from './message-id.js'
 
 const ReceivedMessage = t.type({ text: MessageText })
 
-/** What was written to a contact and by it. A `POST` stands for what it writes to the sender of its account: no provider is between. */
+/**
+ * What was written to a contact and by it. A `POST` stands for what it writes to the sender of its account: no provider
+ * is between.
+ */
 export const messageEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Operator>> => {
   const playbookAt = playbookVersions(ports.store)
   return [

@@ -29,7 +29,10 @@ export const timelineEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Op
   },
 ]
 
-/** The entries with what was said of their activities, unless that was erased. The remarks of one engagement are read together. */
+/**
+ * The entries with what was said of their activities, unless that was erased. The remarks of one engagement are read
+ * together.
+ */
 const withRemarks =
   (store: EventStore, entries: ReadonlyArray<TimelineEntry>): TaskEither<StoreFailure, ReadonlyArray<TimelineEntry>> =>
   async () => {

@@ -11,7 +11,9 @@ import type { ManagePorts } from '../ports.js'
 
 const notFound: Problem = { kind: 'parked-event-not-found' }
 
-/** What no process manager could handle, in the order in which it came: what came later may depend on what came earlier. */
+/**
+ * What no process manager could handle, in the order in which it came: what came later may depend on what came earlier.
+ */
 export const parkedEventEndpoints = ({ queries, clientCommands }: ManagePorts): ReadonlyArray<Endpoint<Operator>> => [
   {
     method: 'GET',

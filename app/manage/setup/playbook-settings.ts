@@ -24,8 +24,8 @@ const Word = Title.pipe(
 )
 
 /**
- * What a preview, a reply or a lead costs grows with the playbook, and other accounts wait meanwhile. What was stored before there was a
- * limit goes on as it is.
+ * What a preview, a reply or a lead costs grows with the playbook, and other accounts wait meanwhile. What was stored
+ * before there was a limit goes on as it is.
  */
 const listOf = <A>(
   item: t.Type<A, unknown>,

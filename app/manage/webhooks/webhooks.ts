@@ -83,8 +83,8 @@ export const shownWebhook = (state: WebhookState) => {
 }
 
 /**
- * A protection and no rule of the domain: webhooks are streams of their own, so those that are added at the same time can exceed it. Where
- * the read model can't be read nothing is refused.
+ * A protection and no rule of the domain: webhooks are streams of their own, so those that are added at the same time
+ * can exceed it. Where the read model can't be read nothing is refused.
  */
 const countProblem = async ({ queries }: ManagePorts, accountId: AccountId): Promise<Problem | undefined> => {
   const count = await queries.count(webhookList, { index: 'by_account', equals: [accountId] })

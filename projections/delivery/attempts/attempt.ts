@@ -35,15 +35,16 @@ export type AttemptPorts = RetryPorts & {
 }
 
 /**
- * Posts a delivery once and records how that ended, as the next attempt of its schedule or as a resend. At least once: after a
- * crash between the two it is posted again.
+ * Posts a delivery once and records how that ended, as the next attempt of its schedule or as a resend. At least once:
+ * after a crash between the two it is posted again.
  */
 export const attemptWith = (ports: AttemptPorts, newDeliveries: Pick<NewDeliveries, 'take'>): Attempt => {
   const { commandHandler, currentWebhook, hasErasures, webhookSender, clock, logger, random, observe } = ports
 
   const post = async (queue: WebhookQueue, receiver: KnownWebhook, state: KnownDelivery) => {
     const request = signedRequest(ports, receiver, state.facts.delivery_id, state.facts.body)
-    // Another process posts to the webhook as soon as the lease is lost: what is open then would come beside its requests.
+    // Another process posts to the webhook as soon as the lease is lost: what is open then would come beside its
+    // requests.
     const response = E.isLeft(request) ? unsealable : await webhookSender.send(request.right, queue.lease.lost)
     observe(response)
     queue.limit = limitAfter(queue.limit, response)

@@ -16,21 +16,28 @@ const capacityOfReadIds = 10_000
 /** Deliveries that became due while this process holds their webhooks, so that their first attempts need no read. */
 export type NewDeliveries = {
   readonly learn: (event: ProjectedEvent) => void
-  /** Undefined where the stream must be read. A delivery is given only once, because its first attempt appends to the stream. */
+  /**
+   * Undefined where the stream must be read. A delivery is given only once, because its first attempt appends to the
+   * stream.
+   */
   readonly take: (id: DeliveryId) => Aggregate<DeliveryState> | undefined
   /** Another process may make attempts from now on. */
   readonly forget: () => void
 }
 
 /**
- * `isNew`: whether the position came after this process leased the webhook and followed the log, so that nobody made an attempt before.
+ * `isNew`: whether the position came after this process leased the webhook and followed the log, so that nobody made an
+ * attempt before.
  */
 export const newDeliveries = (isNew: (webhookId: WebhookId, position: Position) => boolean): NewDeliveries => {
   const cache = new LRUCache<DeliveryId, Aggregate<DeliveryState>>({
     maxSize: capacity,
     sizeCalculation: approximateBytes,
   })
-  /** Deliveries that the read model showed before their event arrived: that event is out of date by then, so it is not cached. */
+  /**
+   * Deliveries that the read model showed before their event arrived: that event is out of date by then, so it is not
+   * cached.
+   */
   const readIds = new LRUCache<DeliveryId, true>({ maxSize: capacityOfReadIds, sizeCalculation: () => 1 })
 
   return {

@@ -14,8 +14,8 @@ import type { WebhookQueue } from '../queue/webhook-queue.js'
 
 export type SetAside = {
   /**
-   * Makes an attempt as `attempt` does. Where it fails for good, or throws too often in a row, its delivery is set aside, or its whole
-   * queue where the webhook can't be read.
+   * Makes an attempt as `attempt` does. Where it fails for good, or throws too often in a row, its delivery is set
+   * aside, or its whole queue where the webhook can't be read.
    */
   readonly guarded: (attempt: Attempt) => Attempt
   /**
@@ -23,9 +23,15 @@ export type SetAside = {
    * @throws `error` where trying again may help
    */
   readonly set: (queue: WebhookQueue, id: DeliveryId, error: unknown) => Promise<AttemptEnd>
-  /** Does a job as `work` does, unless the webhook is set aside. What it can't read is set aside, and it goes on without that. */
+  /**
+   * Does a job as `work` does, unless the webhook is set aside. What it can't read is set aside, and it goes on without
+   * that.
+   */
   readonly guardedJob: (work: Job) => Job
-  /** The same for the job that tries whatever waits for no attempt: afterwards the retries of such deliveries are answered. */
+  /**
+   * The same for the job that tries whatever waits for no attempt: afterwards the retries of such deliveries are
+   * answered.
+   */
   readonly answeringJob: (work: Job) => Job
   /**
    * Resolves with the queue of what is no longer set aside, since somebody asked for its retry.

@@ -5,8 +5,8 @@ import { signingSecretsAt, type KnownWebhook } from '../../../domain/webhook.js'
 import type { WebhookRequest } from '../webhook-sender.js'
 
 /**
- * A request to a webhook, with its token and the signatures of Standard Webhooks: each signing secret that is valid now signs
- * the id, the time and the body. `id` is the same on every attempt of one delivery.
+ * A request to a webhook, with its token and the signatures of Standard Webhooks: each signing secret that is valid now
+ * signs the id, the time and the body. `id` is the same on every attempt of one delivery.
  */
 export const signedRequest = (
   { vault, clock }: { readonly vault: Vault; readonly clock: Clock },

@@ -19,12 +19,15 @@ type Events = ReadonlyArray<ProjectedEvent>
 /** A contact of the read model, and the position up to which it reflects its stream. */
 type Shown = { readonly document: ContactDocument; readonly changedAt: Position; readonly upTo: Position }
 
-/** A stream with fewer events is read at once; of a longer one so many of the newest, and more only where these do not tell. */
+/**
+ * A stream with fewer events is read at once; of a longer one so many of the newest, and more only where these do not
+ * tell.
+ */
 const recentEvents = 100
 
 /**
- * The contact with the events before `position`; undefined where it had none. A long stream is not read whole: what the read
- * model shows is brought to the position by the newest events.
+ * The contact with the events before `position`; undefined where it had none. A long stream is not read whole: what the
+ * read model shows is brought to the position by the newest events.
  */
 export const contactAsOf = async (
   { store, documents }: ContactPorts,
@@ -87,8 +90,8 @@ const broughtTo = (
     const reachesBack = upTo >= position || (recent[0] !== undefined && recent[0].position <= upTo)
     return reachesBack ? before.filter((event) => event.position > upTo).reduce(evolved, document) : undefined
   }
-  // The contact changed after that position. Its details then are those of the last change before it, and it had opted out where it
-  // had said so last.
+  // The contact changed after that position. Its details then are those of the last change before it, and it had opted
+  // out where it had said so last.
   const tellsDetails = before.some(({ type }) => type === 'ContactDetailsChanged')
   const tellsOptOut = before.some(saysOptOut) || !recent.some(saysOptOut)
   return tellsDetails && tellsOptOut ? before.reduce(evolved, document) : undefined

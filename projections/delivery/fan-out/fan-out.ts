@@ -31,8 +31,8 @@ type FannedOut = {
 }
 
 /**
- * Deliveries that are made at the same time: each holds a body in memory. The activities that are handled at the same time have equal
- * shares, so that none waits for one that goes to many webhooks.
+ * Deliveries that are made at the same time: each holds a body in memory. The activities that are handled at the same
+ * time have equal shares, so that none waits for one that goes to many webhooks.
  */
 const madeAtOnce = 128
 
@@ -47,9 +47,9 @@ type FanOutPorts = {
 }
 
 /**
- * The half of the process manager of deliveries that makes them due: activities in, commands out. It fans each activity out, to
- * one delivery for each webhook that is subscribed at that point of the log, and posts nothing: that is the worker's half. A
- * repeat writes nothing, since the stream of a delivery is derived from its webhook and its activity.
+ * The half of the process manager of deliveries that makes them due: activities in, commands out. It fans each activity
+ * out, to one delivery for each webhook that is subscribed at that point of the log, and posts nothing: that is the
+ * worker's half. A repeat writes nothing, since the stream of a delivery is derived from its webhook and its activity.
  */
 export const deliveryFanOut = (ports: FanOutPorts): Follower => {
   const { store, checkpoint } = ports
@@ -149,14 +149,19 @@ const makeDueWith =
 
 type DeliveryToMake = { readonly facts: DeliveryFacts; readonly heldAt: number | undefined }
 
-/** One that may succeed later counts before one that never will: the activity comes again, and is parked only after that. */
+/**
+ * One that may succeed later counts before one that never will: the activity comes again, and is parked only after
+ * that.
+ */
 const allMadeOrThrow = (results: ReadonlyArray<Either<CommandFailure, unknown>>): void => {
   const failures = results.flatMap((one) => (E.isLeft(one) ? [one.left] : []))
   const failure = failures.find(isTransient) ?? failures[0]
   if (failure !== undefined) throw errorOf('a delivery', failure)
 }
 
-/** Whether the contact was erased by now, though the log is not followed so far yet: nothing of it becomes due any more. */
+/**
+ * Whether the contact was erased by now, though the log is not followed so far yet: nothing of it becomes due any more.
+ */
 const isErased = async (
   { commandHandler, hasErasures }: Pick<FanOutPorts, 'commandHandler' | 'hasErasures'>,
   { data: { activity } }: RecordedActivity,

@@ -61,8 +61,8 @@ export const followedContacts = (ports: ContactPorts) => {
 
   return {
     /**
-     * Folds the next events of the log. Gives for each of these activities the contact as it was then. What can't be read
-     * concerns its own activities alone, and is read again for the next ones.
+     * Folds the next events of the log. Gives for each of these activities the contact as it was then. What can't be
+     * read concerns its own activities alone, and is read again for the next ones.
      */
     fold: async (
       events: ReadonlyArray<ProjectedEvent>,

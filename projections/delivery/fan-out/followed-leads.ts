@@ -17,8 +17,8 @@ export type FollowedLeads = ReturnType<typeof followedLeads>
 const capacity = 8_000_000
 
 /**
- * The submissions that the log showed lately: the first activities of a lead follow at once, and need no read. For a later one the lead
- * is read.
+ * The submissions that the log showed lately: the first activities of a lead follow at once, and need no read. For a
+ * later one the lead is read.
  */
 export const followedLeads = (store: Pick<EventStore, 'read'>) => {
   const cache = new LRUCache<LeadId, Submitted>({ maxSize: capacity, sizeCalculation: approximateBytes })

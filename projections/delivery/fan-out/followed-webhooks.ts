@@ -56,8 +56,8 @@ const webhooksByAccount = () => {
 }
 
 /**
- * The webhooks as they were where the log was followed to. They begin with what the read model `webhook_list` shows and are
- * folded as it folds them: so no more of the log is read than lies between the two, however long it is.
+ * The webhooks as they were where the log was followed to. They begin with what the read model `webhook_list` shows and
+ * are folded as it folds them: so no more of the log is read than lies between the two, however long it is.
  */
 export const followedWebhooks = ({ store, documents, logger }: Ports) => {
   const { get, put, subscribed, clear } = webhooksByAccount()
@@ -94,7 +94,10 @@ export const followedWebhooks = ({ store, documents, logger }: Ports) => {
     return changed
   }
 
-  /** The webhook as of `upTo`: what the read model shows may be older, and is folded further, or newer, and then its stream is read. */
+  /**
+   * The webhook as of `upTo`: what the read model shows may be older, and is folded further, or newer, and then its
+   * stream is read.
+   */
   const asOf = async (
     id: WebhookId,
     upTo: Position,
@@ -110,7 +113,8 @@ export const followedWebhooks = ({ store, documents, logger }: Ports) => {
   const load = async (upTo: Position, signal: AbortSignal): Promise<void> => {
     clear()
     if (upTo === beginning) return
-    // The position is read first: a webhook that changes while all are read is then brought up to date by its later events.
+    // The position is read first: a webhook that changes while all are read is then brought up to date by its later
+    // events.
     const shownUpTo = orThrow(await documents.progress(collection))
     const unreadable = new Set<WebhookId>()
     for await (const { key, document } of documents.all(collection)) {
@@ -131,7 +135,10 @@ export const followedWebhooks = ({ store, documents, logger }: Ports) => {
   return { apply, reread, subscribed, load }
 }
 
-/** A webhook as of `upTo`. Where an event in its stream can't be decoded nobody can tell how it was then: it is `otherwise`. */
+/**
+ * A webhook as of `upTo`. Where an event in its stream can't be decoded nobody can tell how it was then: it is
+ * `otherwise`.
+ */
 const fromStream = async (
   { read }: Pick<EventStore, 'read'>,
   id: WebhookId,

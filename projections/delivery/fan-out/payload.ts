@@ -5,8 +5,8 @@ import type { PayloadFormat } from '../../../domain/webhook.js'
 import type { Contact } from '../../from-streams/contact.js'
 
 /**
- * The body of a webhook request: `agent` is the shape of contract 6.2, `flat` that of contract 6.3. The originators stand in every
- * payload of a lead that carried one.
+ * The body of a webhook request: `agent` is the shape of contract 6.2, `flat` that of contract 6.3. The originators
+ * stand in every payload of a lead that carried one.
  */
 export const payloadOf = (
   format: PayloadFormat,
@@ -32,7 +32,9 @@ export const payloadOf = (
   }
 }
 
-/** The body of a test (contract 6.5): a made-up contact, and null wherever a time or an id would be of something saved. */
+/**
+ * The body of a test (contract 6.5): a made-up contact, and null wherever a time or an id would be of something saved.
+ */
 export const samplePayloadOf = (format: PayloadFormat, label: ActivityLabel): string => {
   const type = typeOf(label)
   switch (format) {

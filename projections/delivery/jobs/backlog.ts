@@ -13,8 +13,8 @@ import type { WebhookQueue } from '../queue/webhook-queue.js'
 import { batchSize, executeOnBatch, type JobPorts } from './batch.js'
 
 /**
- * Deliveries in a second at most: 100,000 are caught up with in about half an hour. Where nothing is posted it goes faster,
- * but leaves the store to others all the same.
+ * Deliveries in a second at most: 100,000 are caught up with in about half an hour. Where nothing is posted it goes
+ * faster, but leaves the store to others all the same.
  */
 const perSecond = { caughtUp: 50, recorded: 1_000 }
 
@@ -50,7 +50,8 @@ export const reconcileBacklog =
 /** Gives the command to all that is due, until nothing is or the webhook was turned on. */
 const clearQueue = async (ports: JobPorts, queue: WebhookQueue, command: DeliveryCommand): Promise<void> => {
   const { lease, reserved, inFlight } = queue
-  // What is in flight may arrive. An outcome is recorded of what is held, and not of what is abandoned: that waits, and stays due if it fails.
+  // What is in flight may arrive. An outcome is recorded of what is held, and not of what is abandoned: that waits, and
+  // stays due if it fails.
   const isClearable = ({ id }: DeliveryDocument): boolean => command.type === 'HoldDelivery' || !inFlight.has(id)
   let looks = 0
   for (;;) {
@@ -143,7 +144,10 @@ const dueNow = async (ports: JobPorts, queue: WebhookQueue): Promise<Batch> => {
   return due
 }
 
-/** A batch of what waits for the webhook to be turned on and is not set aside, in the order in which it is caught up with. */
+/**
+ * A batch of what waits for the webhook to be turned on and is not set aside, in the order in which it is caught up
+ * with.
+ */
 const backlogAfter = async (
   ports: JobPorts,
   { webhookId, setAside }: WebhookQueue,

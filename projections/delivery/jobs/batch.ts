@@ -36,8 +36,9 @@ export type JobPorts = {
 export const batchSize = 32
 
 /**
- * Executes a command on each delivery and waits until the read model shows what became of them; one that can't be changed is set
- * aside, and keeps no other. False where none changed: all were so already, are erased, or are set aside.
+ * Executes a command on each delivery and waits until the read model shows what became of them; one that can't be
+ * changed is set aside, and keeps no other. False where none changed: all were so already, are erased, or are set
+ * aside.
  * @throws where the store fails, once the read model shows what became of the others
  */
 export const executeOnBatch = async (

@@ -62,7 +62,9 @@ export const bulkResends = (ports: JobPorts): BulkResends => {
   }
 }
 
-/** What the read model shows as running, and the position up to which it shows all; some of these may have ended since. */
+/**
+ * What the read model shows as running, and the position up to which it shows all; some of these may have ended since.
+ */
 const runningNow = async ({ documents }: JobPorts) => {
   const shown = collectionOf(resends)
   const position = orThrow(await documents.checkpoint(shown))
@@ -78,9 +80,9 @@ const pageSize = 500
 const collection = collectionOf(deliveries)
 
 /**
- * Requests the resend of each failed delivery of the period that is not set aside, oldest first, and completes it when all of them
- * are posted. Each delivery knows the bulk resends that it was part of, so one that was interrupted begins anew and repeats no delivery.
- * False where it was: its lease ends, or its webhook is set aside.
+ * Requests the resend of each failed delivery of the period that is not set aside, oldest first, and completes it when
+ * all of them are posted. Each delivery knows the bulk resends that it was part of, so one that was interrupted begins
+ * anew and repeats no delivery. False where it was: its lease ends, or its webhook is set aside.
  */
 const carryOutResend = async (ports: JobPorts, queue: WebhookQueue, id: ResendId): Promise<boolean> => {
   const { store, commandHandler, projected } = ports
@@ -120,7 +122,10 @@ const isInterrupted = ({ lease, setAside, webhookId }: WebhookQueue): boolean =>
 /** In milliseconds: what needs no attempt of this process any more, such as what was erased, wakes nobody. */
 const longestUnseen = 60_000
 
-/** Waits until so many resends wait at most, or it is interrupted. It looks again where one was posted, and seldom where none is. */
+/**
+ * Waits until so many resends wait at most, or it is interrupted. It looks again where one was posted, and seldom where
+ * none is.
+ */
 const untilWaiting = async (ports: JobPorts, queue: WebhookQueue, most: number): Promise<void> => {
   const { clock, backoff } = ports
   const { lease, resendEnded } = queue

@@ -62,8 +62,9 @@ export const attemptsInFlight = (ports: AttemptsInFlightPorts, schedule: (queue:
   }
 
   /**
-   * Where the stream of a delivery ends whose attempt recorded nothing as far as this process knows: another one may have made it,
-   * or the answer of the store was lost. Undefined where nobody can tell, or the lease ends before the store answers.
+   * Where the stream of a delivery ends whose attempt recorded nothing as far as this process knows: another one may
+   * have made it, or the answer of the store was lost. Undefined where nobody can tell, or the lease ends before the
+   * store answers.
    */
   const endOf = async (id: DeliveryId, lease: Lease): Promise<Position | undefined> => {
     const stream = streamOf(delivery, id)
@@ -81,7 +82,10 @@ export const attemptsInFlight = (ports: AttemptsInFlightPorts, schedule: (queue:
     }
   }
 
-  /** Waits until the read model shows how the attempt ended: before, it may show the delivery as due although it was tried. */
+  /**
+   * Waits until the read model shows how the attempt ended: before, it may show the delivery as due although it was
+   * tried.
+   */
   const release = async (queue: WebhookQueue, id: DeliveryId, kind: AttemptKind, end: AttemptEnd): Promise<void> => {
     const { lease, reserved, expected } = queue
     const position = end.position ?? (await endOf(id, lease))
@@ -91,7 +95,8 @@ export const attemptsInFlight = (ports: AttemptsInFlightPorts, schedule: (queue:
     if (kind === 'resend') queue.resendEnded.wake()
     if (end.isStillDue) expected.add('retry')
     if (end.isStillDue && kind !== 'first') expected.add(kind)
-    // A delivery that is reserved is left out when the queue is filled, even where a resend of it was requested meanwhile.
+    // A delivery that is reserved is left out when the queue is filled, even where a resend of it was requested
+    // meanwhile.
     if (wasFull || end.isStillDue || expected.size > 0) schedule(queue)
   }
 

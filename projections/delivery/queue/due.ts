@@ -31,8 +31,9 @@ export const due = (ports: DuePorts, queue: WebhookQueue, kind: AttemptKind, lim
     : unreserved(ports, queue, 'due', queueOf(queue.webhookId, kind), limit)
 
 /**
- * Retries that are due now, those of the oldest schedules first, as many as may be open at once at most. Where more are due, the
- * oldest of all is found among the first few, so that it is tried on time however many others are due before it.
+ * Retries that are due now, those of the oldest schedules first, as many as may be open at once at most. Where more are
+ * due, the oldest of all is found among the first few, so that it is tried on time however many others are due before
+ * it.
  */
 export const dueRetries = async (ports: DuePorts, queue: WebhookQueue): Promise<Array<DeliveryId>> => {
   const { clock, wakeForRetry } = ports

@@ -13,8 +13,8 @@ type FillingPorts = DuePorts & {
 const pageSize = 64
 
 /**
- * Begins what is due to a webhook, in the order of `AttemptKind`. Resolves with `no-slot` where it ran out of slots, so that
- * there may be more.
+ * Begins what is due to a webhook, in the order of `AttemptKind`. Resolves with `no-slot` where it ran out of slots, so
+ * that there may be more.
  * @throws where the read model can't be read
  */
 export const fill = async (ports: FillingPorts, queue: WebhookQueue): Promise<'no-slot' | 'all-begun'> => {

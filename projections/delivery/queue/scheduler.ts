@@ -15,8 +15,8 @@ import type { ExpectedKind, WebhookQueue } from './webhook-queue.js'
 
 type Scheduler = {
   /**
-   * Begins what is due to the webhook as far as there are slots, and goes on when an attempt ends, a slot is free, or the next
-   * retry is due. To be called where something else changes: the read model may show deliveries of this kind.
+   * Begins what is due to the webhook as far as there are slots, and goes on when an attempt ends, a slot is free, or
+   * the next retry is due. To be called where something else changes: the read model may show deliveries of this kind.
    */
   readonly expect: (queue: WebhookQueue, kind: ExpectedKind) => void
   /** Called when the lease of the queue is ending; resolves when none of its attempts is in flight any more. */
@@ -38,8 +38,8 @@ type SchedulerPorts = {
 }
 
 /**
- * Queues for which the read model is read at the same time. Were it asked for all at once, a slow store would answer none in time,
- * be asked again, and answer none for ever.
+ * Queues for which the read model is read at the same time. Were it asked for all at once, a slow store would answer
+ * none in time, be asked again, and answer none for ever.
  */
 const maximalConcurrentReads = 8
 

@@ -18,8 +18,8 @@ export type Slots = {
   /** Puts the queue among those that wait for a free slot. */
   readonly wait: (queue: WebhookQueue) => void
   /**
-   * Calls `schedule` for as many waiting queues as there are free slots. One slot is kept for each until it takes it, or
-   * `scheduled` is called for it, since it may need none.
+   * Calls `schedule` for as many waiting queues as there are free slots. One slot is kept for each until it takes it,
+   * or `scheduled` is called for it, since it may need none.
    */
   readonly wake: (schedule: (queue: WebhookQueue) => void) => void
   readonly scheduled: (queue: WebhookQueue) => void

@@ -8,9 +8,9 @@ import { deliveries, webhookOfQueue } from '../../read-models/deliveries.js'
 const collection = collectionOf(deliveries)
 
 /**
- * The webhooks for which the read model shows something to do: a delivery that is due, waits for the webhook to be turned on, or
- * is to be sent once more. It costs a step for each of them, and none for a delivery. Those who ask during a query share the
- * next one, so that it reflects all that was shown when they asked.
+ * The webhooks for which the read model shows something to do: a delivery that is due, waits for the webhook to be
+ * turned on, or is to be sent once more. It costs a step for each of them, and none for a delivery. Those who ask
+ * during a query share the next one, so that it reflects all that was shown when they asked.
  * @throws where the read model can't be read
  */
 export const waitingWebhooks = (documents: Pick<Documents, 'values'>): (() => Promise<ReadonlySet<WebhookId>>) => {

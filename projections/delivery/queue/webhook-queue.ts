@@ -5,9 +5,9 @@ import type { Lease } from '../../subscriptions/leases.js'
 import { initialLimit, type ConcurrencyLimit } from './concurrency.js'
 
 /**
- * Kinds of attempts, in the order in which a queue begins them, so that new activity does not wait for old: first attempts,
- * resends that somebody asked for, retries, and what is caught up with after the webhook was turned on. While a retry is due,
- * every second attempt is one: else a busy webhook whose receiver is silent would never be turned off.
+ * Kinds of attempts, in the order in which a queue begins them, so that new activity does not wait for old: first
+ * attempts, resends that somebody asked for, retries, and what is caught up with after the webhook was turned on. While
+ * a retry is due, every second attempt is one: else a busy webhook whose receiver is silent would never be turned off.
  */
 export type AttemptKind = 'first' | 'resend' | 'retry' | 'caught-up'
 
@@ -15,8 +15,8 @@ export type AttemptKind = 'first' | 'resend' | 'retry' | 'caught-up'
 export type ExpectedKind = Exclude<AttemptKind, 'first'>
 
 /**
- * The queue of one webhook. One whose receiver does not answer delays no other. Set aside are deliveries, or all of the queue under
- * the id of the webhook.
+ * The queue of one webhook. One whose receiver does not answer delays no other. Set aside are deliveries, or all of the
+ * queue under the id of the webhook.
  */
 export type WebhookQueue = ParkedUnderLease & {
   readonly webhookId: WebhookId
@@ -25,8 +25,8 @@ export type WebhookQueue = ParkedUnderLease & {
   /** Attempts that are in flight, by their deliveries. */
   readonly inFlight: Map<DeliveryId, Promise<void>>
   /**
-   * Deliveries that must not be begun although the read model may show them as due: they are read ahead, in flight, or their
-   * last attempt does not show in the read model yet.
+   * Deliveries that must not be begun although the read model may show them as due: they are read ahead, in flight, or
+   * their last attempt does not show in the read model yet.
    */
   readonly reserved: Set<DeliveryId>
   /** First attempts that were read from the read model together and wait to be begun, oldest first. */

@@ -15,7 +15,10 @@ type Ports = CopyPorts & { readonly ids: Pick<Ids, 'uuid'> }
 
 const name = 'message_retention'
 
-/** What was written to contacts and by them. While its engagement goes on, the message of a step tells when the next one is due. */
+/**
+ * What was written to contacts and by them. While its engagement goes on, the message of a step tells when the next one
+ * is due.
+ */
 export const messageRetention = (ports: Ports): RetentionPolicy<MessageDocument> => ({
   name,
   what: 'texts of messages',
@@ -30,7 +33,8 @@ export const messageRetention = (ports: Ports): RetentionPolicy<MessageDocument>
     if (state.kind === 'started' && !state.ended) return false
     const cause = { actor: name, event: 'last-of-stream', eventId: ports.ids.uuid } as const
     const ids = { message_id, account_id, contact_id, engagement_id }
-    // Before the message is closed: the contact may be erased meanwhile, and then only its leads know the number, for its eraser.
+    // Before the message is closed: the contact may be erased meanwhile, and then only its leads know the number, for
+    // its eraser.
     const { state: person } = await loadOrThrow(commandHandler, contact, contact_id)
     if (person.kind === 'erased') {
       const { state: requested } = await loadOrThrow(commandHandler, erasure, person.erasureId)

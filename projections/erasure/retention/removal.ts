@@ -5,7 +5,10 @@ import type { Lease } from '../../subscriptions/leases.js'
 import { eraserName } from '../eraser.js'
 import type { RetentionPolicy } from './policy.js'
 
-/** One that can't be removed does not stop the others. `failed`: why some of the page could not be removed; they are tried again. */
+/**
+ * One that can't be removed does not stop the others. `failed`: why some of the page could not be removed; they are
+ * tried again.
+ */
 export type RemoveAll = (
   page: ReadonlyArray<Entry>,
   remove: (entry: Entry) => Promise<boolean>,
@@ -14,7 +17,10 @@ export type RemoveAll = (
 /** Keys of what could not be removed that are kept at most. */
 const mostUnfinished = 10_000
 
-/** What never can be removed is parked as the eraser's, which answers its retry: the next look removes what can be read again. */
+/**
+ * What never can be removed is parked as the eraser's, which answers its retry: the next look removes what can be read
+ * again.
+ */
 export const removerOf = <Document extends Json>(
   ports: ParkedWorkPorts,
   policy: RetentionPolicy<Document>,

@@ -21,10 +21,15 @@ type RetentionPorts = ParkedWorkPorts &
 const pause = 60 * 60 * 1_000
 const pauseWhileBuilt = 10 * 1_000
 
-/** The same after a look that failed, be it at one document alone: nothing is kept for an hour more because of one hiccup. */
+/**
+ * The same after a look that failed, be it at one document alone: nothing is kept for an hour more because of one
+ * hiccup.
+ */
 const pauseAfterFailure = { first: 60 * 1_000, longest: pause }
 
-/** In milliseconds: so far back the first look goes, since nobody knows what an earlier holder of the lease failed at. */
+/**
+ * In milliseconds: so far back the first look goes, since nobody knows what an earlier holder of the lease failed at.
+ */
 const firstReach = 24 * 60 * 60 * 1_000
 
 /** Removes what ended so many days ago, under a lease. */

@@ -25,7 +25,9 @@ type LookPorts = SweepPorts & {
 const batchSize = 32
 const perSecond = 500
 
-/** Closing events that are looked at again: an interrupted batch, which may not have removed all, is among the newest. */
+/**
+ * Closing events that are looked at again: an interrupted batch, which may not have removed all, is among the newest.
+ */
 const interrupted = 2 * batchSize
 
 /**
@@ -67,8 +69,8 @@ const throwWhereAway = (page: ReadonlyArray<Entry>, failed: ReadonlyArray<unknow
 }
 
 /**
- * Takes away what stands before closing events where an earlier look did not come to that: of what failed, and of the newest ones, up
- * to a page that is older than `since` and lacks nothing.
+ * Takes away what stands before closing events where an earlier look did not come to that: of what failed, and of the
+ * newest ones, up to a page that is older than `since` and lacks nothing.
  */
 export const finish = async <Document extends Json>(
   ports: LookPorts,

@@ -18,7 +18,9 @@ export type DueInShard = {
   readonly checking: Map<TurnId, AccountId>
   /** Of these the copies that a provider is to erase. */
   readonly erasing: Set<TurnId>
-  /** Of these the others: two at once to one contact would each take the last message that its state allows in a day. */
+  /**
+   * Of these the others: two at once to one contact would each take the last message that its state allows in a day.
+   */
   readonly writingTo: Map<TurnId, { readonly account_id: AccountId; readonly contact_id: ContactId }>
   /** Of these the steps that were late. */
   readonly late: Set<TurnId>

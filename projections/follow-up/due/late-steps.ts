@@ -13,13 +13,16 @@ const lateWindow = 100
 const latePage = 500
 
 /**
- * So many of them are remembered then, and of one account, which leaves room for those of others; for so long in milliseconds: others
- * become late meanwhile.
+ * So many of them are remembered then, and of one account, which leaves room for those of others; for so long in
+ * milliseconds: others become late meanwhile.
  */
 const lateAhead = { most: 1_000, mostOfAccount: 750 }
 const lateAheadFor = 10_000
 
-/** In milliseconds: a first message that has been due for longer speeds up no first contact, and goes out with the late steps. */
+/**
+ * In milliseconds: a first message that has been due for longer speeds up no first contact, and goes out with the late
+ * steps.
+ */
 const firstIsLateAfter = 60_000
 
 /** First messages in the order of their time, without those that are late, and the first of these. */
@@ -45,7 +48,10 @@ export const firstSteps = async (
   return { steps, firstLate }
 }
 
-/** What tells that more is late while the pace lets none begin: the first message that is, where there is one, or the next of the others. */
+/**
+ * What tells that more is late while the pace lets none begin: the first message that is, where there is one, or the
+ * next of the others.
+ */
 export const nextLate = async (
   ports: DuePorts,
   shard: DueInShard,
@@ -54,8 +60,8 @@ export const nextLate = async (
   firstLate === undefined ? freeIn<FollowUpDocument>(ports, shard, stepQueue(shard.lease, 'later'), {}, 1) : [firstLate]
 
 /**
- * Late steps, always with those of the newest leads. Where few are late, also the next step to become due. First messages are among them
- * where `areFirstLate`.
+ * Late steps, always with those of the newest leads. Where few are late, also the next step to become due. First
+ * messages are among them where `areFirstLate`.
  */
 export const lateSteps = async (
   ports: DuePorts,

@@ -6,15 +6,21 @@ import type { DueInShard } from './due-in-shard.js'
 import { newestLeadFirst } from './late-steps.js'
 
 /**
- * Late turns that are under way in a shard at most, since each takes its share of the processor from first messages, and of one account:
- * those that hang leave a place for others.
+ * Late turns that are under way in a shard at most, since each takes its share of the processor from first messages,
+ * and of one account: those that hang leave a place for others.
  */
 const latePlaces = { most: 5, mostOfAccount: 4 }
 
-/** What is late goes out at a pace that providers and carriers bear: so many at once, and the next so many milliseconds later. */
+/**
+ * What is late goes out at a pace that providers and carriers bear: so many at once, and the next so many milliseconds
+ * later.
+ */
 const latePace = { atOnce: 4, interval: 125 }
 
-/** In milliseconds: late steps of which none finds a place are not read again for so long. Then those of other accounts are looked for. */
+/**
+ * In milliseconds: late steps of which none finds a place are not read again for so long. Then those of other accounts
+ * are looked for.
+ */
 const rememberedFor = 1_000
 
 /** How many late turns may be begun now: none before the pace allows it. */
@@ -25,17 +31,25 @@ export const lateRoomIn = ({ late, latePaceUntil }: DueInShard, { now }: Pick<Ti
   return { isPaced, turns: isPaced ? 0 : Math.min(latePlaces.most - late.size, latePace.atOnce) }
 }
 
-/** `readAgainAt`: by the clock that never goes back, when the shard has to read what is due again though nothing wakes it. */
+/**
+ * `readAgainAt`: by the clock that never goes back, when the shard has to read what is due again though nothing wakes
+ * it.
+ */
 type LateTurns = { readonly begun: ReadonlyArray<FollowUpDocument>; readonly readAgainAt: number | undefined }
 
-/** Steps that are under way or have found a place, by their accounts, how many may be, and the contacts that are written to. */
+/**
+ * Steps that are under way or have found a place, by their accounts, how many may be, and the contacts that are written
+ * to.
+ */
 type AllSteps = {
   readonly underWay: ReadonlyArray<AccountId>
   readonly places: Places
   readonly busy: ReadonlySet<ContactId>
 }
 
-/** Takes of the late steps those for which there is a place, of the newest leads first. They are to be begun at once. */
+/**
+ * Takes of the late steps those for which there is a place, of the newest leads first. They are to be begun at once.
+ */
 export const takeLateTurns = (
   shard: DueInShard,
   { now }: Pick<Time, 'now'>,

@@ -13,8 +13,9 @@ import {
 import { isMessageId, type TurnId } from './due-in-shard.js'
 
 /**
- * Puts off a turn that fails on a stream which many turns need, such as that of its account: so none of them is in the way of others, and
- * all go on by themselves once it can be read again. Undefined where nothing is due that could be put off.
+ * Puts off a turn that fails on a stream which many turns need, such as that of its account: so none of them is in the
+ * way of others, and all go on by themselves once it can be read again. Undefined where nothing is due that could be
+ * put off.
  * @throws FailedForGood, and where a store fails
  */
 export const postponeTurn = async (

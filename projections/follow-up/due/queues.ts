@@ -61,8 +61,9 @@ export const freeIn = async <Document extends Due>(
 const startOf = ({ from }: Wanted): Pick<Query, 'from'> => (from === undefined ? {} : { from })
 
 /**
- * In the order of their time those that are due in a queue of the shard, and the first that is not yet, apart from what is under way or set
- * aside. Where nothing is due only the first is read: most of those that wait do so for days. `from`: what was due before does not count.
+ * In the order of their time those that are due in a queue of the shard, and the first that is not yet, apart from what
+ * is under way or set aside. Where nothing is due only the first is read: most of those that wait do so for days.
+ * `from`: what was due before does not count.
  */
 export const waiting = async <Document extends Due>(
   ports: DuePorts,
@@ -82,7 +83,10 @@ export const waiting = async <Document extends Due>(
   return [...due, ...next]
 }
 
-/** As `waiting`. If that fills the limit, also the ones that became due last: before them there may be too many of one account. */
+/**
+ * As `waiting`. If that fills the limit, also the ones that became due last: before them there may be too many of one
+ * account.
+ */
 export const withNewest = async <Document extends Due>(
   ports: DuePorts,
   shard: DueInShard,

@@ -4,7 +4,10 @@ import type { Time } from '../../../domain/ports.js'
 import type { DueInShard } from './due-in-shard.js'
 import type { Due } from './queues.js'
 
-/** How many messages are read when no account among the first has room, and the least time between two such reads, in milliseconds. */
+/**
+ * How many messages are read when no account among the first has room, and the least time between two such reads, in
+ * milliseconds.
+ */
 const widerReadLimit = 500
 const widerReadInterval = 1_000
 

@@ -3,8 +3,8 @@ import { E } from '../../../domain/prelude.js'
 import type { OpenAccount, PartiesPorts } from './parties.js'
 
 /**
- * Whether the account changed while the postponement was being recorded. The search for waiting work may have run before that record, so
- * it is decided again; also where the account cannot be read.
+ * Whether the account changed while the postponement was being recorded. The search for waiting work may have run
+ * before that record, so it is decided again; also where the account cannot be read.
  */
 export const isOutdated = async (
   { currentAccount }: Pick<PartiesPorts, 'currentAccount'>,

@@ -43,7 +43,10 @@ export type AccountWaits = {
   readonly check: (accountId: AccountId, position: Position) => void
   /** Events of unknown accounts may have been missed, so everything that waits is checked. */
   readonly checkAll: () => void
-  /** Runs until the lease is ending. It begins with everything that waits, since an earlier event may not have been checked. Never rejects. */
+  /**
+   * Runs until the lease is ending. It begins with everything that waits, since an earlier event may not have been
+   * checked. Never rejects.
+   */
   readonly work: () => Promise<void>
 }
 
@@ -57,8 +60,8 @@ type Pass = {
 }
 
 /**
- * So many become due at once in a shard, and others when they had their turns, or after so many milliseconds at most: what is late of other
- * accounts has its turns between them.
+ * So many become due at once in a shard, and others when they had their turns, or after so many milliseconds at most:
+ * what is late of other accounts has its turns between them.
  */
 const mostAtOnce = 4
 const interval = 125
@@ -130,8 +133,9 @@ export const accountWaits = (ports: Ports, shard: DueInShard): AccountWaits => {
 }
 
 /**
- * The next few of an account that wait become due, newest first. Undefined when nothing is left or none of the last few could go on.
- * Stopping there bounds the appends by what is sent; a shorter message that would fit into the month is found at its own time.
+ * The next few of an account that wait become due, newest first. Undefined when nothing is left or none of the last few
+ * could go on. Stopping there bounds the appends by what is sent; a shorter message that would fit into the month is
+ * found at its own time.
  * @throws FailedForGood, and where a store fails
  */
 const resumeNext = async (ports: Ports, shard: DueInShard, pass: Pass): Promise<Pass | undefined> => {

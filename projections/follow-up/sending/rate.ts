@@ -5,7 +5,10 @@ import type { TurnId } from '../due/due-in-shard.js'
 
 /** When senders with a rate of their own may send. */
 export type SendingRates = {
-  /** Takes the next free place of a sender for a message. Undefined: it may go out now; else the message waits until then. */
+  /**
+   * Takes the next free place of a sender for a message. Undefined: it may go out now; else the message waits until
+   * then.
+   */
   readonly nextSendTime: (sender: OwnSender | null, id: TurnId, now: Instant) => Instant | undefined
 }
 
@@ -15,12 +18,15 @@ const mostWaiting = 100_000
 /** In milliseconds: so long after its time a place is still good, since turns take a moment to begin. */
 const goodFor = 10_000
 
-/** In milliseconds. `free`: from when on nobody has a place. `open`: when a message that missed its place may go out. */
+/**
+ * In milliseconds. `free`: from when on nobody has a place. `open`: when a message that missed its place may go out.
+ */
 type Pace = { free: number; open: number }
 
 /**
- * In the memory of this process. `share` is the part of all contacts that it follows up now, and it uses as much of each rate: so all
- * processes together keep to it. A message that missed its place, such as for the night, goes out where nothing else does, or takes another.
+ * In the memory of this process. `share` is the part of all contacts that it follows up now, and it uses as much of
+ * each rate: so all processes together keep to it. A message that missed its place, such as for the night, goes out
+ * where nothing else does, or takes another.
  */
 export const sendingRates = (share: () => number): SendingRates => {
   const paces = new Map<string, Pace>()

@@ -2,13 +2,15 @@ import type { AccountId, EngagementId } from '../../../domain/ids.js'
 import type { Time } from '../../../domain/ports.js'
 
 /**
- * Segments of steps that are under way and that the read model does not count yet: without them as many messages as are under way at a time
- * would all be the last one that a month has room for. In the memory of this process: what others have under way counts once it is shown.
+ * Segments of steps that are under way and that the read model does not count yet: without them as many messages as are
+ * under way at a time would all be the last one that a month has room for. In the memory of this process: what others
+ * have under way counts once it is shown.
  */
 export type SegmentReservations = {
   /**
-   * Decides on a step, by a pure function, knowing the segments that its account may still send, and reserves those that it takes. `count` reads how many the
-   * month has; since that takes longer the more it has sent, it is asked once a second at most, until few are left.
+   * Decides on a step, by a pure function, knowing the segments that its account may still send, and reserves those
+   * that it takes. `count` reads how many the month has; since that takes longer the more it has sent, it is asked once
+   * a second at most, until few are left.
    */
   readonly decide: <A>(
     step: LimitedStep,
@@ -79,7 +81,8 @@ export const segmentReservations = ({ now }: Pick<Time, 'now'>): SegmentReservat
         const all = of(account)
         const most = segmentsPerMonth - (counts.get(account)?.used ?? 0)
         const atBest = decide(most)
-        // What is used only grows: without room for it now there is none however it is counted. Another month may have been.
+        // What is used only grows: without room for it now there is none however it is counted. Another month may have
+        // been.
         if (atBest.segments === 0 && counts.get(account)?.month === step.month) return atBest.result
         const left = most - all.reduce((sum, one) => sum + one.segments, 0)
         // A reservation released during the count may be counted twice. That is harmless while plenty is left.

@@ -32,7 +32,10 @@ export const holdSender = async (
   return done?.state.held
 }
 
-/** Whether a message may be tried now: of a sender that is held one at a time is, as a probe, and another one may have been quicker. */
+/**
+ * Whether a message may be tried now: of a sender that is held one at a time is, as a probe, and another one may have
+ * been quicker.
+ */
 export const mayTry = async (ports: Ports, lease: Lease, accountId: AccountId, isHeld: boolean): Promise<boolean> => {
   if (!isHeld) return true
   const done = await record(ports, lease, { type: 'ProbeSender', accountId, at: ports.clock.now() })

@@ -32,7 +32,10 @@ export const senderOptOuts = ({ commandHandler, vault, sharedSender }: Ports): S
   },
 })
 
-/** The account learns that a contact opted out of its sender before it wrote from it. By the reactions to that all that is open ends. */
+/**
+ * The account learns that a contact opted out of its sender before it wrote from it. By the reactions to that all that
+ * is open ends.
+ */
 export const learnOptOut = async (
   ports: RetryPorts,
   lease: Lease,

@@ -51,12 +51,15 @@ export type Deciding = {
   readonly isStillDecided: () => Promise<boolean>
 }
 
-/** In milliseconds: where the provider does not answer, it is asked again after twice as long each time, and this long at most. */
+/**
+ * In milliseconds: where the provider does not answer, it is asked again after twice as long each time, and this long
+ * at most.
+ */
 const mostSettlingTime = 40_000
 
 /**
- * Tries once to send a message, and records it before and after. After a crash between the two its outcome is settled, so that it is not
- * sent twice. `beginsBy`: what brings the message about, where nothing was recorded of it yet.
+ * Tries once to send a message, and records it before and after. After a crash between the two its outcome is settled,
+ * so that it is not sent twice. `beginsBy`: what brings the message about, where nothing was recorded of it yet.
  * @throws where the lease is lost before the outcome was recorded, and FailedForGood
  */
 export const sendMessage = async (

@@ -6,8 +6,8 @@ import { webhook, type PayloadFormat, type WebhookSettings } from '../../../doma
 import type { Projection } from '../../projection.js'
 
 /**
- * The webhooks of an account, oldest first. The token is not among what is shown. The fan-out of deliveries begins with these
- * documents and folds them further.
+ * The webhooks of an account, oldest first. The token is not among what is shown. The fan-out of deliveries begins with
+ * these documents and folds them further.
  */
 export type WebhookDocument = {
   readonly account_id: AccountId

@@ -19,7 +19,7 @@ export const exponentialBackoff =
     sleep(backoffAfter(growth, failures), signal)
 
 /**
- * Whether the log tells that something failed once more, after so many failures in a row before it: of the first, the second, the
- * fourth, the eighth and so on, so that what fails for days leaves a few lines.
+ * Whether the log tells that something failed once more, after so many failures in a row before it: of the first, the
+ * second, the fourth, the eighth and so on, so that what fails for days leaves a few lines.
  */
 export const isLogged = (failuresBefore: number): boolean => Number.isInteger(Math.log2(failuresBefore + 1))

@@ -3,15 +3,17 @@ import { reasonOf } from '../../../domain/failure-reason.js'
 import type { Time } from '../../../domain/ports.js'
 import { isEnding, type Lease } from '../leases.js'
 
-/** What a worker under leases fails at and tries again: health tells of it while that lasts, and while its lease does. */
+/**
+ * What a worker under leases fails at and tries again: health tells of it while that lasts, and while its lease does.
+ */
 export type FailingWork = {
   /** `work` failed, and is tried again soon under this lease. */
   readonly failed: (lease: Lease, work: string, error: unknown) => void
   /** `work` is done, or nobody tries it any more. */
   readonly ended: (work: string) => void
   /**
-   * Why something is tried again, in words that hold no value: up to three different reasons, the newest first, with `; ` between.
-   * Undefined where nothing is.
+   * Why something is tried again, in words that hold no value: up to three different reasons, the newest first, with `;
+   * ` between. Undefined where nothing is.
    */
   readonly reason: () => string | undefined
 }
@@ -22,7 +24,10 @@ const mostWorks = 1_000
 /** Reasons that are told at once: where a store is away all else fails too, and what stays would be hidden. */
 const mostReasons = 3
 
-/** In milliseconds: what did not fail again for so long is not tried any more, as where a delivery was given up meanwhile. */
+/**
+ * In milliseconds: what did not fail again for so long is not tried any more, as where a delivery was given up
+ * meanwhile.
+ */
 const longestPause = 60_000
 
 /** `pause`: another such time, where work is tried again later. */

@@ -68,8 +68,9 @@ export const loadOrThrow = async <
 ): Promise<Aggregate<State>> => readOrThrow(streamOf(decider, id), await load(decider, id))
 
 /**
- * Executes a command until the store takes it: what went out can't be called back, so its outcome is recorded however long that
- * takes. Once another process has taken over it is not: that one sends again, and its outcome counts. Left: a refusal.
+ * Executes a command until the store takes it: what went out can't be called back, so its outcome is recorded however
+ * long that takes. Once another process has taken over it is not: that one sends again, and its outcome counts. Left: a
+ * refusal.
  * @throws where the lease is lost before it was recorded, and FailedForGood where it never can be
  */
 export const executeWithRetry = async <

@@ -20,8 +20,8 @@ type RetriedWork = {
 }
 
 /**
- * Does some work under a lease. Where it throws, the log and health tell of it, and it is tried again with backoff, until it is done or
- * its lease is ending.
+ * Does some work under a lease. Where it throws, the log and health tell of it, and it is tried again with backoff,
+ * until it is done or its lease is ending.
  */
 export const workWithRetry = async (
   { logger, backoff, failingWork }: RetriedWorkPorts,

@@ -22,7 +22,10 @@ import { until } from '../../kit/time/until.js'
 /** What a busy machine may add to a bound, in milliseconds. */
 const slack = 60_000
 
-/** Repeats a call that is unavailable: on a busy machine a store with short retries may fail although its server is well. */
+/**
+ * Repeats a call that is unavailable: on a busy machine a store with short retries may fail although its server is
+ * well.
+ */
 const retried = async <A>(call: () => Promise<E.Either<{ readonly kind: string }, A>>): Promise<A> => {
   for (;;) {
     const answer = await call()

@@ -11,7 +11,9 @@ const away = new UnavailableError(
   Object.assign(new Error('away'), { code: status.UNAVAILABLE, details: '', metadata: new Metadata() }),
 )
 
-/** A client that notes what it is told, and a call that fails as often as there are errors, and notes when it was made. */
+/**
+ * A client that notes what it is told, and a call that fails as often as there are errors, and notes when it was made.
+ */
 const open = (errors: ReadonlyArray<Error>, policy: RetryPolicy = standardRetryPolicy) => {
   const told: Array<string> = []
   const client: ReconnectingClient = {

@@ -6,7 +6,9 @@ import { noticeId } from '../../kit/domain/samples.js'
 import { openSmtpServer, type Replying, type SmtpStep } from '../../kit/network/smtp-server.js'
 import { sleep } from '../../kit/time/until.js'
 
-/** How long a mail may take, in milliseconds: what must come in time is waited for long, however slow the machine is. */
+/**
+ * How long a mail may take, in milliseconds: what must come in time is waited for long, however slow the machine is.
+ */
 const patient = { responseTimeout: 30_000, mailTimeout: 60_000 }
 const brief = { responseTimeout: 300, mailTimeout: 1_000 }
 

@@ -96,7 +96,10 @@ export const fleetOn = async (connection: MongoConnection): Promise<LeaseFleet> 
   }
 }
 
-/** Advances by tenths of a second until `condition` holds; gives in how many milliseconds it did, infinitely many where it never does. */
+/**
+ * Advances by tenths of a second until `condition` holds; gives in how many milliseconds it did, infinitely many where
+ * it never does.
+ */
 export const advanceUntil = async (
   { advance, time }: LeaseFleet,
   condition: () => boolean,

@@ -156,7 +156,9 @@ inDirectory('an event that holds no JSON is corrupt, and the streams beside it a
 
 const collection: Collection = { name: 'counts', version: 1, indexes: {}, generation: 'live' }
 
-/** A store that runs: its files as they are on the disk, its log and the sizes of the write-ahead log at each commit. */
+/**
+ * A store that runs: its files as they are on the disk, its log and the sizes of the write-ahead log at each commit.
+ */
 const liveDirectory = async (directory: string) => {
   const database = await openIn(directory)
   const store = sqliteEventStore(database)

@@ -9,7 +9,10 @@ import { accountId, conversionId } from '../../kit/domain/samples.js'
 import { rightOf } from '../../kit/right-of.js'
 import { openSqlite } from '../../kit/stores/sqlite.js'
 
-/** A store on a log in which few events are about webhooks and resends, and the plan of each query that reads the events. */
+/**
+ * A store on a log in which few events are about webhooks and resends, and the plan of each query that reads the
+ * events.
+ */
 const openRareEvents = async () => {
   const plans: Array<string> = []
   const { port: store, close } = await openSqlite((database) =>

@@ -17,7 +17,10 @@ const next: Collection = { ...live, generation: 'next' }
 
 const documents = 12_000
 
-/** A live generation and the next one, with so many documents each, the last of which is removed. `jobs`: the schema changes since. */
+/**
+ * A live generation and the next one, with so many documents each, the last of which is removed. `jobs`: the schema
+ * changes since.
+ */
 const openStage = async () => {
   const directory = openTemporaryDirectory()
   const database = await openIn(directory.path)

@@ -23,7 +23,10 @@ const names = {
   'healthy.test': { ipv4: '127.0.0.1' },
 }
 
-/** Long enough for whoever answers on a machine that has other work to do, and how long a test waits for those that do not. */
+/**
+ * Long enough for whoever answers on a machine that has other work to do, and how long a test waits for those that do
+ * not.
+ */
 const patient = { timeout: 6_000, tries: 1 }
 
 const asking = async (t: ExecutionContext): Promise<Resolve> => {

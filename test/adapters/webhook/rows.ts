@@ -27,8 +27,8 @@ export type Row = {
 }
 
 /**
- * Where limits are not what is tested the time of the sender passes slowly, so that none of them ends an attempt because the
- * machine is busy.
+ * Where limits are not what is tested the time of the sender passes slowly, so that none of them ends an attempt
+ * because the machine is busy.
  */
 export const slowTime: Time = {
   now: () => monotonicTime.now() / 20,
@@ -36,8 +36,8 @@ export const slowTime: Time = {
 }
 
 /**
- * The least milliseconds that an attempt takes: a timer may end a moment early by the clock that measures. What it takes at
- * most is the machine's; the reason says which limit ended it.
+ * The least milliseconds that an attempt takes: a timer may end a moment early by the clock that measures. What it
+ * takes at most is the machine's; the reason says which limit ended it.
  */
 export const threeSeconds = 2_990
 
@@ -79,7 +79,9 @@ const healthy: Behaviour = {
   onRequest: (connection) => connection.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'),
 }
 
-/** Posts to each receiver at the same time, to one that is healthy after each, and checks which connections stay open. */
+/**
+ * Posts to each receiver at the same time, to one that is healthy after each, and checks which connections stay open.
+ */
 export const runRows = async (
   t: ExecutionContext,
   rows: ReadonlyArray<Row>,

@@ -66,7 +66,10 @@ test('of every moment before an erasure the tables for analysts are what they we
 
 type Appended = readonly [stream: string, event: DomainEvent]
 
-/** A lead that is filtered since its contact has opted out before, as one submission appends it; `before`: what came a second earlier. */
+/**
+ * A lead that is filtered since its contact has opted out before, as one submission appends it; `before`: what came a
+ * second earlier.
+ */
 const filteredLead = (...before: ReadonlyArray<Appended>): History => {
   const [lead, contact, engagement] = [`lead-${leadId()}`, `contact-${contactId()}`, `engagement-${engagementId()}`]
   const time = at(1_000)

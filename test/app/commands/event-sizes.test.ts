@@ -89,7 +89,10 @@ const submissionOf = (n: number, { whom, unit: text, fields, key }: Extract<Step
   return sent
 }
 
-/** A service with a source, conversions and webhooks of the longest titles, on a store that says how large each append was. */
+/**
+ * A service with a source, conversions and webhooks of the longest titles, on a store that says how large each append
+ * was.
+ */
 const open = async () => {
   const stored = memoryEventStore(memoryLog())
   const clock = manualClock()

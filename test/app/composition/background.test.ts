@@ -20,7 +20,10 @@ import { isOver, settled } from '../../kit/time/turns.js'
 
 type Ports = Parameters<typeof backgroundWork>[0]
 
-/** The start of a process whose followers come as far as they are let, and whose read models are there once they are built. */
+/**
+ * The start of a process whose followers come as far as they are let, and whose read models are there once they are
+ * built.
+ */
 const open = (...roles: ReadonlyArray<string>) => {
   const held: Array<{ readonly name: string; readonly resolve: () => void }> = []
   const positionsAsked: Array<string> = []

@@ -8,7 +8,10 @@ export type Where = Parameters<typeof openStores>[0]
 /** What came of opening stores: the sentence of a refusal, and what was logged. */
 export type Opening = { readonly refusal: string | undefined; readonly lines: ReadonlyArray<LogLine> }
 
-/** A process that opens the stores of its argument, one after the other, closes them, and says nothing but how that went. */
+/**
+ * A process that opens the stores of its argument, one after the other, closes them, and says nothing but how that
+ * went.
+ */
 const configs = JSON.parse(process.argv[2] ?? '[]') as ReadonlyArray<Where>
 const openings: Array<Opening> = []
 for (const config of configs) {

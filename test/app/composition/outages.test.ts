@@ -150,8 +150,8 @@ const isBounded = (t: ExecutionContext, waiting: Readonly<Record<string, number>
   for (const [what, count] of Object.entries(waiting)) t.true(count <= 100, `${count} ${what}`)
 }
 
-// One after the other: each counts what is left in the memory of the whole process. First the one that collects garbage after each
-// thousand leads, since the other leaves a log of 20,000 in that memory.
+// One after the other: each counts what is left in the memory of the whole process. First the one that collects garbage
+// after each thousand leads, since the other leaves a log of 20,000 in that memory.
 
 test.serial(
   'while the event store is silent, what waits does not grow with the leads, and nothing breaks when it goes at last',

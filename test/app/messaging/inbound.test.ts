@@ -20,8 +20,8 @@ const to = '+14155550100'
 type Get = InboundPorts['currentStates']['get']
 
 /**
- * `accounts`: those that have a marketing source, as they are read. `names`: what the provider calls the sender. `process`: how many records
- * it makes before it dies.
+ * `accounts`: those that have a marketing source, as they are read. `names`: what the provider calls the sender.
+ * `process`: how many records it makes before it dies.
  */
 const openInboundStage = async (
   accounts: Readonly<Record<string, Either<StoreFailure, unknown>>> = {},

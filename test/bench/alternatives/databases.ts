@@ -71,7 +71,9 @@ const cpuOf = (pid: number): number =>
     .flatMap(({ fields }) => fields.slice(11, 15))
     .reduce((sum, ticks) => sum + Number(ticks) * 10_000, 0)
 
-/** From the state on: what stands before it is a name, with whatever letters. Nothing of a process that has just ended. */
+/**
+ * From the state on: what stands before it is a name, with whatever letters. Nothing of a process that has just ended.
+ */
 const statOf = (pid: string): ReadonlyArray<string> => {
   try {
     return readFileSync(`/proc/${pid}/stat`, 'utf8')

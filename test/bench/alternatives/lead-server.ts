@@ -14,8 +14,8 @@ const decode = (body: unknown) => decodeSubmission(standardFields, new Date().to
 
 /**
  * Koa with the decoding of Leadloop: a lead is answered with 200 once `accept` has stored it. One is accepted before
- * any other, since what makes its tables with the first one fails where several are first. Says where it listens, and runs until a
- * signal.
+ * any other, since what makes its tables with the first one fails where several are first. Says where it listens, and
+ * runs until a signal.
  */
 export const serveLeads = async (accept: (lead: Lead) => Promise<unknown>): Promise<void> => {
   const first = decode(leadFields(0))

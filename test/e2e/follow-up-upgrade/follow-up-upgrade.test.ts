@@ -13,8 +13,8 @@ import { temporaryDirectory } from '../../kit/temporary-directory.js'
 import { until } from '../../kit/time/until.js'
 
 /**
- * What the last version that sent nothing left in its data folder: three leads of its first account, of Ada, Bob and Cid, and
- * a sale to Cid. It was begun with the secret key of the tests.
+ * What the last version that sent nothing left in its data folder: three leads of its first account, of Ada, Bob and
+ * Cid, and a sale to Cid. It was begun with the secret key of the tests.
  */
 const stored = join('test', 'e2e', 'follow-up-upgrade', 'leadloop.db.gz')
 const phoneOfAda = '415-555-0123'

@@ -25,7 +25,9 @@ const unnumbered: ReadonlyArray<readonly [pattern: RegExp, name: string]> = [
   [/(?<="(?:duration_ms|connect|first_byte|total)":)(?:\d+|null)/g, '<ms>'],
 ]
 
-/** The years that a clock of the service can show. What lies before and after them was sent by the script, and stays. */
+/**
+ * The years that a clock of the service can show. What lies before and after them was sent by the script, and stays.
+ */
 const years = { first: '2025', last: '2899' } as const
 
 const isOfTheRun = (time: string): boolean => time.slice(0, 4) >= years.first && time.slice(0, 4) <= years.last

@@ -107,8 +107,8 @@ const inOrder = (headers: ReadonlyArray<readonly [string, string]>): Headers =>
   Object.fromEntries(headers.toSorted(([one], [other]) => (one < other ? -1 : 1)))
 
 /**
- * What a receiver got, in an order that does not hang on which request was faster: by path, label, body and delivery. The
- * ids in it were all in answers before.
+ * What a receiver got, in an order that does not hang on which request was faster: by path, label, body and delivery.
+ * The ids in it were all in answers before.
  */
 export const arrivalsOf = (requests: ReadonlyArray<Received>, { known }: Normaliser): ReadonlyArray<Arrival> => {
   const counts = new Map<string, number>()

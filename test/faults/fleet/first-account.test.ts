@@ -16,7 +16,8 @@ onServers('the first account of several processes', () => {
     fleet.double.faults.delayAppends(500)
     const first = fleet.start()
     await until('the account was opened', longestStart, opened)
-    // Its source is yet to be created. However long it is paused, and whoever takes its lease over meanwhile: one shows a key.
+    // Its source is yet to be created. However long it is paused, and whoever takes its lease over meanwhile: one shows
+    // a key.
     first.signal('SIGSTOP')
     fleet.double.faults.clear()
     const others = [fleet.start(), fleet.start()]

@@ -18,7 +18,9 @@ import { sleep } from '../../kit/time/until.js'
 /** In milliseconds: from the answer to a revocation to the first request that no process may accept any more. */
 const longestTrust = 1_000
 
-/** A process of the service whose subscriptions give nothing any more, and another process that writes to the same log. */
+/**
+ * A process of the service whose subscriptions give nothing any more, and another process that writes to the same log.
+ */
 test('a second after a revocation, a suspension or a disabling a process that hears nothing of it refuses too', async (t) => {
   const double = await startDouble()
   t.teardown(double.stop)

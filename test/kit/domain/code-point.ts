@@ -11,7 +11,8 @@ const indexOf = (character: unknown): number => {
 }
 
 /**
- * Any character of Unicode; half of a surrogate pair is none. As the `unit` of strings it stands for fast-check's `binary`, which
- * makes a table of all million of them for each arbitrary. With the way back, strings such as `__proto__` are tried as well.
+ * Any character of Unicode; half of a surrogate pair is none. As the `unit` of strings it stands for fast-check's
+ * `binary`, which makes a table of all million of them for each arbitrary. With the way back, strings such as
+ * `__proto__` are tried as well.
  */
 export const codePoint = fc.nat(0x10ffff - halves.count).map(characterAt, indexOf)

@@ -12,7 +12,9 @@ export type Row = Readonly<Record<string, string | number | boolean | null>>
 
 type Of<T extends DomainEvent['type']> = Extract<Recorded<DomainEvent>, { readonly type: T }>
 
-/** The tables for analysts with personal values, as the deciders and plain loops over a history make them; in no order. */
+/**
+ * The tables for analysts with personal values, as the deciders and plain loops over a history make them; in no order.
+ */
 export const expectedTables = (history: History): Readonly<Record<string, ReadonlyArray<Row>>> => {
   const all = <T extends DomainEvent['type']>(type: T): ReadonlyArray<Of<T>> =>
     history.filter((event): event is Of<T> => event.type === type)

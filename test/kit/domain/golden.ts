@@ -6,7 +6,9 @@ type Golden = { readonly name: string; readonly type: string; readonly version: 
 
 const directory = join(process.cwd(), 'test', 'golden')
 
-/** Every golden file, `<EventType>.v<version>.json`, or `….v<version>-<what>.json` where a version has optional parts. */
+/**
+ * Every golden file, `<EventType>.v<version>.json`, or `….v<version>-<what>.json` where a version has optional parts.
+ */
 export const goldenEvents = (): ReadonlyArray<Golden> =>
   readdirSync(directory).map((file) => {
     const [name = '', type = '', version = ''] = /^(\w+)\.v(\d+)(?:-\w+)?\.json$/.exec(file) ?? []

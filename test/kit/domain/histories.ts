@@ -60,7 +60,9 @@ export type History = ReadonlyArray<Recorded<DomainEvent>>
 type EventType = DomainEvent['type']
 type Of<T extends EventType> = Extract<Recorded<DomainEvent>, { readonly type: T }>
 
-/** One thing that a vendor, a customer, a receiver or an admin does; the numbers choose to whom among those there are. */
+/**
+ * One thing that a vendor, a customer, a receiver or an admin does; the numbers choose to whom among those there are.
+ */
 export type Step = {
   readonly does: (typeof doings)[number] | 'begin the erasure of a contact'
   readonly whom: number
@@ -124,8 +126,8 @@ const outcomes: ReadonlyArray<MailOutcome> = [
 const secretOf = (id: AccountId): AccountSecret => Buffer.from(id) as AccountSecret
 
 /**
- * What the whole log looks like after `taken`, with every reaction carried out. Made by the deciders themselves, so that
- * a history is always one that could have happened.
+ * What the whole log looks like after `taken`, with every reaction carried out. Made by the deciders themselves, so
+ * that a history is always one that could have happened.
  */
 export const historyOf = (taken: ReadonlyArray<Step>): History => {
   const log: Array<Recorded<DomainEvent>> = []

@@ -1,6 +1,9 @@
 import { t } from '../../../domain/codec.js'
 
-/** The paths of the fields in `value` that `codec` doesn't name: decoding lets them through, so a lost field stays unseen. */
+/**
+ * The paths of the fields in `value` that `codec` doesn't name: decoding lets them through, so a lost field stays
+ * unseen.
+ */
 export const unknownFields = (codec: t.Any, value: unknown, path = ''): ReadonlyArray<string> => {
   if (codec instanceof t.ReadonlyType) return unknownFields(codec.type as t.Any, value, path)
   if (codec instanceof t.IntersectionType) {

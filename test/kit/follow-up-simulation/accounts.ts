@@ -7,7 +7,9 @@ type SimulatedAccount = {
   readonly awake: readonly [from: number, to: number]
 }
 
-/** One follows up for days as an account does that changes nothing, the other within hours and on working days alone. */
+/**
+ * One follows up for days as an account does that changes nothing, the other within hours and on working days alone.
+ */
 export const accounts: readonly [SimulatedAccount, SimulatedAccount] = [
   {
     title: 'Example Agency',

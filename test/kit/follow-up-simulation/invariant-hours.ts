@@ -7,7 +7,10 @@ import { grouped } from '../simulation/grouped.js'
 
 const day = 24 * 60 * 60_000
 
-/** Steps and members' messages go out on days and at hours that playbook and states allow, and not more than a state allows. */
+/**
+ * Steps and members' messages go out on days and at hours that playbook and states allow, and not more than a state
+ * allows.
+ */
 export const hoursBreaches = (month: Month): ReadonlyArray<string> => {
   const { arrivals, people } = month
   const byNumber = new Map([...people.values()].map((person) => [person.phone as string, person]))

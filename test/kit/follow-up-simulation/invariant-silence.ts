@@ -45,7 +45,9 @@ const unwanted = ({ begun, contact, ended, events, id }: Story): ReadonlyArray<s
     ]
   })
 
-/** Where a process crashed before it began, it has the time of its lead, and its place behind what was sent meanwhile. */
+/**
+ * Where a process crashed before it began, it has the time of its lead, and its place behind what was sent meanwhile.
+ */
 const isOpenAt = ({ started, ended }: Story, { time, position }: Pick<Event, 'time' | 'position'>): boolean =>
   started.time < time && started.position < position && (ended === undefined || ended.time >= time)
 
@@ -77,7 +79,8 @@ const lateTries = (
   if (accountNumber(1).settings.steps.length < ids.size) return [`${id} has too many messages`]
   if (ended === undefined) return []
   const end = millisecondsOf(ended.time)
-  // What ends it may be recorded at the time of its cause by a process that takes over from one that crashed in between.
+  // What ends it may be recorded at the time of its cause by a process that takes over from one that crashed in
+  // between.
   return [...ids, ...byMembers]
     .flatMap((message) => tries.get(message) ?? [])
     .filter(({ time, head }) => time > end && head >= ended.position)

@@ -4,7 +4,10 @@ import { accountNumber } from './accounts.js'
 import type { Month } from './month.js'
 import { storiesIn, type Story } from './story.js'
 
-/** Steps come in their order and not early, the first always, and each engagement, with its messages, has ended or goes on. */
+/**
+ * Steps come in their order and not early, the first always, and each engagement, with its messages, has ended or goes
+ * on.
+ */
 export const stepBreaches = (month: Month): ReadonlyArray<string> =>
   storiesIn(month).flatMap((story) => [
     ...early(story),

@@ -56,8 +56,8 @@ const texts = [
 ]
 
 /**
- * A month of leads and of what their contacts do, drawn by the seed: they answer, stay silent, opt out and in again, convert, come again;
- * the provider fails; processes crash and begin again.
+ * A month of leads and of what their contacts do, drawn by the seed: they answer, stay silent, opt out and in again,
+ * convert, come again; the provider fails; processes crash and begin again.
  */
 export const followUpMonth = async (
   seed: number,

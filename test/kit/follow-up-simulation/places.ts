@@ -5,7 +5,10 @@ type Hours = readonly [from: number, to: number] | null
 
 type Rule = { readonly weekdays: Hours; readonly saturday: Hours; readonly sunday: Hours }
 
-/** Where a contact is, as it says and as its number says; and by hand, apart from the tables of the service, what that means. */
+/**
+ * Where a contact is, as it says and as its number says; and by hand, apart from the tables of the service, what that
+ * means.
+ */
 export type Place = {
   readonly fields: Readonly<Record<string, string>>
   /** `+`, country and area. */

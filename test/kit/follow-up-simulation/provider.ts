@@ -31,8 +31,8 @@ type ProviderPorts = {
 }
 
 /**
- * Sends texts for whoever asks, and fails, refuses and forgets to answer. What it took stays, whatever becomes of the process that sent
- * it.
+ * Sends texts for whoever asks, and fails, refuses and forgets to answer. What it took stays, whatever becomes of the
+ * process that sent it.
  */
 export const openProvider = ({ random, clock, head, taken, failed }: ProviderPorts) => {
   const arrivals: Array<Arrival> = []

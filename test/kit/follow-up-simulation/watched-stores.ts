@@ -7,7 +7,10 @@ import type { Life } from '../simulation/life.js'
 import { nextTurn } from '../time/turns.js'
 import { sleep } from '../time/until.js'
 
-/** Knows what processes in simulated time wait for in real time: the answers of servers, and events that are on their way. */
+/**
+ * Knows what processes in simulated time wait for in real time: the answers of servers, and events that are on their
+ * way.
+ */
 export type Watch = {
   readonly head: () => Position
   /** Something happens, such as a timer that is set. */

@@ -76,7 +76,10 @@ export const webhooksIn = ({ double }: Fleet): ReadonlyMap<string, WebhookId> =>
       .map(({ webhook_id, settings }) => [settings.url, webhook_id]),
   )
 
-/** Waits until nothing is owed any more; then the directory is whole, and clients got no answer that they should not get. */
+/**
+ * Waits until nothing is owed any more; then the directory is whole, and clients got no answer that they should not
+ * get.
+ */
 export const isWholeInTheEnd = async (
   t: ExecutionContext,
   { directory }: Fleet,

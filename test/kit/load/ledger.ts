@@ -44,8 +44,8 @@ export const since = ({ leads, records }: Acknowledged, mark: Mark): Acknowledge
 })
 
 /**
- * What the service does not show although it was acknowledged: a sentence each. Records are posted again and must come back
- * as they were, with 200.
+ * What the service does not show although it was acknowledged: a sentence each. Records are posted again and must come
+ * back as they were, with 200.
  */
 export const missingFrom = async (
   address: string,

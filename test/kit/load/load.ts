@@ -32,7 +32,10 @@ export const usualMix: LoadMix = {
 
 export type Load = {
   readonly ledger: Ledger
-  /** Sends leads, conversions and searches from several workers until `until` aborts or the process is gone; by `other` if given. */
+  /**
+   * Sends leads, conversions and searches from several workers until `until` aborts or the process is gone; by `other`
+   * if given.
+   */
   readonly run: (address: string, until: AbortSignal, other?: LoadMix) => Promise<void>
   /** Sends a new lead, or a repeat of this one. */
   readonly submit: (client: Client, submission?: Submission) => Promise<Answer | undefined>

@@ -45,8 +45,8 @@ export const messageStory = (events: ReadonlyArray<StoredEvent>): MessageStory =
 export const stepOf = (step: number, engagement: EngagementId): string => `step ${step} of ${engagement}`
 
 /**
- * The messages that the provider has more or less often than the log tells: once where it was sent, at most once where nobody could tell.
- * Of one whose engagement ended meanwhile nobody may have asked.
+ * The messages that the provider has more or less often than the log tells: once where it was sent, at most once where
+ * nobody could tell. Of one whose engagement ended meanwhile nobody may have asked.
  */
 export const wronglySent = (
   { tries, endings }: MessageStory,

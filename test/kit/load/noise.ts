@@ -25,7 +25,9 @@ export const openNoisyAccount = async (site: Site, receivers: ReadonlyArray<stri
   return { id: id as AccountId, postPath: new URL(postUrl).pathname, webhookIds }
 }
 
-/** Its contact is in no stream, so that nothing which changes the contact can ever follow from what is reported of it. */
+/**
+ * Its contact is in no stream, so that nothing which changes the contact can ever follow from what is reported of it.
+ */
 const poisonedEngagement = engagementId(1)
 
 /** Whose second event can't be decoded. */

@@ -58,8 +58,8 @@ const eventsIn = ({ log }: EventStoreDouble, position: number): ReadonlyArray<St
     })
 
 /**
- * What the streams must hold whatever happened: `problems` are things that stand there once too often or without a cause,
- * `owed` are things that have not followed yet.
+ * What the streams must hold whatever happened: `problems` are things that stand there once too often or without a
+ * cause, `owed` are things that have not followed yet.
  */
 export type Streams = {
   readonly take: (events: ReadonlyArray<StoredEvent>) => void
@@ -225,8 +225,9 @@ export const streams = (): Streams => {
 const longestFollowUp = 120_000
 
 /**
- * Follows the log of the service at `address` until nothing is owed any more and its read models show all of it; resolves with
- * what is still missing when the time is over. It looks again and again, since nobody outside is told of the last record.
+ * Follows the log of the service at `address` until nothing is owed any more and its read models show all of it;
+ * resolves with what is still missing when the time is over. It looks again and again, since nobody outside is told of
+ * the last record.
  */
 export const stillOwed = async (log: Streams, directory: string, address: string): Promise<ReadonlyArray<string>> => {
   const client = clientOf(address)
@@ -263,8 +264,8 @@ const troubles = async (client: Client): Promise<ReadonlyArray<string>> => {
 }
 
 /**
- * Read models that differ from what a rebuild makes of the log: a sentence each. The service has stopped; on servers it may
- * go on, as long as nothing happens.
+ * Read models that differ from what a rebuild makes of the log: a sentence each. The service has stopped; on servers it
+ * may go on, as long as nothing happens.
  */
 export const differingReadModels = async (directory: string): Promise<ReadonlyArray<string>> => {
   const { store, documents, close } = await storesAtRest(directory)
@@ -280,8 +281,9 @@ export const differingReadModels = async (directory: string): Promise<ReadonlyAr
 }
 
 /**
- * Reads a directory whose service has stopped, or owes nothing any more, from the first event on: nothing is lost, nothing
- * stands there twice, every delivery was received with the same bytes, and the read models are what a rebuild makes of the log.
+ * Reads a directory whose service has stopped, or owes nothing any more, from the first event on: nothing is lost,
+ * nothing stands there twice, every delivery was received with the same bytes, and the read models are what a rebuild
+ * makes of the log.
  */
 export const isWhole = async (
   t: ExecutionContext,

@@ -19,15 +19,18 @@ import { firstWhere } from '../ordered.js'
 import { atOnce, type Steps } from './steps.js'
 
 /**
- * The document is undefined where it was removed. It is frozen, so that whoever is given it changes nothing that is held. `places`: where
- * it stands, by the index.
+ * The document is undefined where it was removed. It is frozen, so that whoever is given it changes nothing that is
+ * held. `places`: where it stands, by the index.
  */
 type Held = { readonly stored: Stored; readonly places: ReadonlyMap<string, Place> }
 
 /** The name of a part of an index, and the value there. */
 type Place = { readonly part: string; readonly value: IndexValue }
 
-/** `parts`: the documents again, by index and the values of all its fields but the last, each part in the order of that one. */
+/**
+ * `parts`: the documents again, by index and the values of all its fields but the last, each part in the order of that
+ * one.
+ */
 type Generation = {
   readonly name: string
   readonly held: Map<string, Held>
@@ -44,7 +47,9 @@ type DocumentState = Map<string, Generation>
 
 export const documentState = (): DocumentState => new Map()
 
-/** The `Documents` port on documents in memory. The checkpoint is written a step after the changes, as a server may do. */
+/**
+ * The `Documents` port on documents in memory. The checkpoint is written a step after the changes, as a server may do.
+ */
 export const memoryDocuments = (state: DocumentState, steps: Steps = atOnce): Documents => {
   const heldIn = (collection: Collection): ReadonlyMap<string, Held> => state.get(keyOf(collection))?.held ?? new Map()
 
@@ -243,7 +248,10 @@ const without = (keys: ReadonlyArray<string>, all: ReadonlyArray<Indexed>): Read
 const entriesOf = (key: string, { stored: { document } }: Held): ReadonlyArray<Entry> =>
   document === undefined ? [] : [{ key, document }]
 
-/** As on MongoDB: numbers stand before texts, and these before instants, which are dates there. A bound matches only its own kind. */
+/**
+ * As on MongoDB: numbers stand before texts, and these before instants, which are dates there. A bound matches only its
+ * own kind.
+ */
 const kindOf = (value: IndexValue): number => (typeof value === 'number' ? 0 : isInstant(value) ? 2 : 1)
 
 const isInstant = (text: string): boolean => text.length === 24 && text[10] === 'T' && text.endsWith('Z')

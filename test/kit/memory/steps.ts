@@ -1,6 +1,6 @@
 /**
- * How a store in memory does what it is asked: each look at what is stored and each change of it goes through here, so that a
- * simulation can put it off, leave it undone, or never answer. `of` names a stream, a collection or the `log`.
+ * How a store in memory does what it is asked: each look at what is stored and each change of it goes through here, so
+ * that a simulation can put it off, leave it undone, or never answer. `of` names a stream, a collection or the `log`.
  */
 export type Steps = {
   readonly read: <A>(of: string, look: () => A) => Promise<A>

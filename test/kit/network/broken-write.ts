@@ -12,8 +12,8 @@ subscribe('net.client.socket', (message) => {
 })
 
 /**
- * Destroys the open socket to which a text is written next, in the moment before: Node tells whoever writes to it nothing any more then.
- * Tells whether it has.
+ * Destroys the open socket to which a text is written next, in the moment before: Node tells whoever writes to it
+ * nothing any more then. Tells whether it has.
  */
 export const breakNextWriteOf = (scope: Scope, text: string): (() => boolean) => {
   let isBroken = false

@@ -120,8 +120,8 @@ const sharedConnections = new Agent({ keepAlive: true, maxSockets: 64 })
 const longestAnswer = 60_000
 
 /**
- * One request, sent as it stands: nothing is added to the headers but the length of the body. Rejects where no whole answer
- * comes.
+ * One request, sent as it stands: nothing is added to the headers but the length of the body. Rejects where no whole
+ * answer comes.
  */
 export const send = (
   url: string,

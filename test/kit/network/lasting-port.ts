@@ -4,12 +4,18 @@ import { once } from 'node:events'
 import type { Server } from 'node:net'
 import { until } from '../time/until.js'
 
-/** Below those that the kernel gives to connections and to whoever asks for any: nobody takes one while its server is away. */
+/**
+ * Below those that the kernel gives to connections and to whoever asks for any: nobody takes one while its server is
+ * away.
+ */
 const ports = { first: 10_000, end: 32_000 }
 
 const anyPort = (): number => randomInt(ports.first, ports.end)
 
-/** Listens at a port that is free, and gives it: no test of this or another process is given it while this process lives. */
+/**
+ * Listens at a port that is free, and gives it: no test of this or another process is given it while this process
+ * lives.
+ */
 export const listenForGood = async (server: Server, host = '127.0.0.1', draw = anyPort): Promise<number> => {
   for (;;) {
     const drawn = draw()
@@ -24,8 +30,8 @@ export const listenForGood = async (server: Server, host = '127.0.0.1', draw = a
 }
 
 /**
- * Comes back to a port that `listenForGood` gave. A process that another thread of this one starts has a copy of the socket that was closed
- * until its program runs: so long the port is in use, by nobody else.
+ * Comes back to a port that `listenForGood` gave. A process that another thread of this one starts has a copy of the
+ * socket that was closed until its program runs: so long the port is in use, by nobody else.
  */
 export const listenAgain = async (server: Server, port: number, host = '127.0.0.1'): Promise<void> => {
   await until('the port is in use no more', 60_000, async () => {

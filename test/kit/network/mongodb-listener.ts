@@ -8,8 +8,8 @@ import { answerWith, messageReader } from '../../mongodb-proxy/wire.js'
 export const hello = { ok: 1, helloOk: true, isWritablePrimary: true, minWireVersion: 0, maxWireVersion: 21 }
 
 /**
- * Listens without a server behind it, and answers each command, by its name, as `answers` says: the first one of a connection after so many
- * milliseconds. Gives its port.
+ * Listens without a server behind it, and answers each command, by its name, as `answers` says: the first one of a
+ * connection after so many milliseconds. Gives its port.
  */
 export const mongoListener = async (
   t: ExecutionContext,

@@ -112,7 +112,10 @@ export const openStage = async (watched: (store: EventStore) => EventStore = (st
       await caughtUp()
       await stop()
     },
-    /** A worker that holds no lease yet. `answer` answers its requests, and each load of an aggregate waits for `before`. */
+    /**
+     * A worker that holds no lease yet. `answer` answers its requests, and each load of an aggregate waits for
+     * `before`.
+     */
     openWorker: (answer: Answer, before: () => Promise<void> = () => Promise.resolve()) => {
       const sent: Array<WebhookRequest> = []
       const loaded = new Set<string>()
@@ -189,7 +192,9 @@ export const openStage = async (watched: (store: EventStore) => EventStore = (st
       rightOf(await commandHandler.execute(delivery, deliveryId(n), { type: 'MakeDue', facts, heldAt }, cause))
     },
     tell,
-    /** Records the first attempts of a schedule, by default all, which failed, made by the first version of the webhook. */
+    /**
+     * Records the first attempts of a schedule, by default all, which failed, made by the first version of the webhook.
+     */
     failAttempts: async (n: number, attempts = maximalAttempts) => {
       for (let attempt = 1; attempt <= attempts; attempt += 1) {
         const outcome = { attempt, status: 503, reason: 'status 503', duration_ms: 1, webhook_version: 1 }

@@ -19,8 +19,8 @@ import { cachedHandler } from './command-handlers.js'
 import { recordingLogger } from './recording-logger.js'
 
 /**
- * An account with a webhook, a number whose leads are submitted, and a fan-out that sees the log as `seen` gives it and writes to it
- * as `writable` does.
+ * An account with a webhook, a number whose leads are submitted, and a fan-out that sees the log as `seen` gives it and
+ * writes to it as `writable` does.
  */
 export const openFanOutStage = async (
   seen: (stored: EventStore) => EventStore = (stored) => stored,

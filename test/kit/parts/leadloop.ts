@@ -7,7 +7,10 @@ const script = new URL('../../../app/cli/leadloop.js', import.meta.url)
 export const runLeadloop = (args: ReadonlyArray<string>, environment: Environment): Promise<Ended> =>
   runProgram(script, args, environment)
 
-/** Begins a command of `leadloop` in a shell that is given it as `"$0" "$@"`, such as to limit it or to redirect its output. */
+/**
+ * Begins a command of `leadloop` in a shell that is given it as `"$0" "$@"`, such as to limit it or to redirect its
+ * output.
+ */
 export const launchLeadloopBy = (shell: string, args: ReadonlyArray<string>, environment: Environment): Launched =>
   launch('/bin/sh', ['-c', shell, process.execPath, fileURLToPath(script), ...args], { ...process.env, ...environment })
 

@@ -5,7 +5,10 @@ import { nextTurn } from '../time/turns.js'
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
 
-/** Objects that are watched, to count how many of them something still refers to: what waits, or is cached, whoever holds it. */
+/**
+ * Objects that are watched, to count how many of them something still refers to: what waits, or is cached, whoever
+ * holds it.
+ */
 type Reachable = {
   readonly watch: (one: object) => void
   readonly count: () => Promise<number>

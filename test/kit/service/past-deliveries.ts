@@ -21,8 +21,8 @@ type PastDelivery = { readonly at: Instant; readonly attempts: number }
 export const minutesAgo = (minutes: number): Instant => instantOf(Date.now() - minutes * 60_000)
 
 /**
- * A service that starts on a log in which these deliveries to a webhook stand already: their ids in the same order. What is
- * still to be tried of them is due at once.
+ * A service that starts on a log in which these deliveries to a webhook stand already: their ids in the same order.
+ * What is still to be tried of them is due at once.
  */
 export const withPast = async (
   t: ExecutionContext,

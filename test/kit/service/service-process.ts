@@ -7,7 +7,10 @@ import { settingsOf, storesOf } from '../stores/servers.js'
 import { openDataDirectory } from './data-directory.js'
 import { environmentOf } from './settings.js'
 
-/** The service in a process of its own, as an operator runs it: its log on standard output, what people are told on standard error. */
+/**
+ * The service in a process of its own, as an operator runs it: its log on standard output, what people are told on
+ * standard error.
+ */
 export type ServiceProcess = Launched & {
   /** Where it listens; undefined when it ended before it did. */
   readonly listening: Promise<string | undefined>
@@ -42,8 +45,8 @@ const launchService = (directory: string, environment: Environment = {}, largest
 }
 
 /**
- * Starts the service on `directory` and its stores, with settings that differ from the usual ones; whatever becomes of the test,
- * the process ends with it. It may write files of `largestFile` kB at most: a full disk that needs no root.
+ * Starts the service on `directory` and its stores, with settings that differ from the usual ones; whatever becomes of
+ * the test, the process ends with it. It may write files of `largestFile` kB at most: a full disk that needs no root.
  */
 export const startService = (
   scope: Scope,
@@ -56,7 +59,9 @@ export const startService = (
   return service
 }
 
-/** A service in a process of its own for a whole test file: what would bring it down fails the tests, not the runner. */
+/**
+ * A service in a process of its own for a whole test file: what would bring it down fails the tests, not the runner.
+ */
 export const serviceProcessForFile = (): Site => {
   const directory = openDataDirectory()
   let started: { readonly service: ServiceProcess; readonly url: string } | undefined
@@ -102,7 +107,10 @@ export const stopped = async (
 /** How long a start may take to be refused, in milliseconds. */
 const longestRefusal = 60_000
 
-/** Waits for the end of a start that must be refused: with a code for scripts and a sentence for people, without a stack. */
+/**
+ * Waits for the end of a start that must be refused: with a code for scripts and a sentence for people, without a
+ * stack.
+ */
 export const isRefused = async (t: ExecutionContext, service: ServiceProcess, sentence: RegExp): Promise<void> => {
   const late = setTimeout(() => service.signal('SIGKILL'), longestRefusal)
   t.is(await service.listening, undefined, 'the start was not refused')

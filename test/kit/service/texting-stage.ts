@@ -23,7 +23,9 @@ export const oneText = {
 /** Somebody with a lead in an account. */
 export type Person = SubmittedIds & { readonly account: Account; readonly phone: string }
 
-/** A service that sends its texts through a double of the provider, from `sender` where an account has none of its own. */
+/**
+ * A service that sends its texts through a double of the provider, from `sender` where an account has none of its own.
+ */
 export const openTextingStage = async (t: ExecutionContext, { sender = number, clockRate = 1 } = {}) => {
   let url = ''
   const double = await openTwilioDouble(systemClock(clockRate).now, 1_000, (at) => at.replace(publicUrl, url))

@@ -56,7 +56,10 @@ export const resendOne =
   (process, clock) =>
     process.execute(delivery, id, { type: 'RequestResend', resendId: null, dueAt: clock.now() })
 
-/** Starts the bulk resend number `n`: of the deliveries to the webhook number `to` that failed and were made since `from`. */
+/**
+ * Starts the bulk resend number `n`: of the deliveries to the webhook number `to` that failed and were made since
+ * `from`.
+ */
 export const startResend =
   (n: number, to: number, from: Instant): Command =>
   (process, clock) =>
@@ -74,7 +77,9 @@ export const cancelResend =
   (process) =>
     process.execute(resend, resendId(n), { type: 'CancelResend', webhookId: webhookId(to) })
 
-/** Submits the lead number `n`, with a conversation of the same number. A contact that is known takes the lead's name. */
+/**
+ * Submits the lead number `n`, with a conversation of the same number. A contact that is known takes the lead's name.
+ */
 export const submitLead =
   (n: number, contact: number, firstName = 'Ada'): Command =>
   (process) =>

@@ -50,8 +50,8 @@ const acts = [
 ] as const
 
 /**
- * Some weeks of a service, drawn at random by a seed: leads, activities, receivers that fail, are slow and recover, people who
- * turn webhooks on and have deliveries resent, and, where they are wanted, crashes.
+ * Some weeks of a service, drawn at random by a seed: leads, activities, receivers that fail, are slow and recover,
+ * people who turn webhooks on and have deliveries resent, and, where they are wanted, crashes.
  */
 export const eventfulDays = async (seed: number, crashes: boolean): Promise<History> => {
   const random = randomFrom(seed)

@@ -103,8 +103,8 @@ const misnumbered = ({ due, events }: DeliveryRecord): ReadonlyArray<string> => 
 }
 
 /**
- * Each life recorded all attempts of a delivery that it made, except for one that was in flight when it crashed, and for those
- * that were in flight when the delivery was skipped or abandoned.
+ * Each life recorded all attempts of a delivery that it made, except for one that was in flight when it crashed, and
+ * for those that were in flight when the delivery was skipped or abandoned.
  */
 const unrecorded = ({ due, events, arrivals }: DeliveryRecord, { crashes, slowest }: History): ReadonlyArray<string> =>
   [...crashes, undefined].flatMap((end, index) => {

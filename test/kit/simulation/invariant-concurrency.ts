@@ -6,7 +6,10 @@ import { slackIn } from './delivery-record.js'
 /** Requests that may be open to one webhook at most. */
 const mostOpen = 8
 
-/** Never more requests are open to a webhook than its limit allows: each failure halves the limit, each success adds one. */
+/**
+ * Never more requests are open to a webhook than its limit allows: each failure halves the limit, each success adds
+ * one.
+ */
 export const concurrencyBreaches = (history: History): ReadonlyArray<string> => {
   const slack = slackIn(history)
   const queues = grouped(history.arrivals, ({ life, webhookId }) => `life ${life}, ${webhookId}`)

@@ -59,7 +59,9 @@ const unkept = (
   })
 }
 
-/** Whether a delivery was failed from start to end of a bulk resend, and no other resend of it was requested meanwhile. */
+/**
+ * Whether a delivery was failed from start to end of a bulk resend, and no other resend of it was requested meanwhile.
+ */
 const isFailed = ({ events }: DeliveryRecord, start: Event, end: Event): boolean => {
   const before = upTo(events, start.position)
   const asked = before.findLastIndex(({ type }) => type === 'DeliveryResendRequested')

@@ -8,7 +8,9 @@ import { turningOffBreaches } from './invariant-turning-off.js'
 import type { History } from './simulation.js'
 import { outcomesIn } from './delivery-record.js'
 
-/** One sentence for each promise of deliveries that a history breaks: none, whatever happened and wherever it crashed. */
+/**
+ * One sentence for each promise of deliveries that a history breaks: none, whatever happened and wherever it crashed.
+ */
 export const breaches = (history: History): ReadonlyArray<string> =>
   [
     attemptBreaches,

@@ -2,8 +2,8 @@ import type { Clock } from '../../../domain/ports.js'
 import type { Steps } from '../memory/steps.js'
 
 /**
- * One run of the service, up to the crash that ends it. From then on nothing is written for it, it gets no answer, and none of
- * its timers fires: what is left of it waits for ever.
+ * One run of the service, up to the crash that ends it. From then on nothing is written for it, it gets no answer, and
+ * none of its timers fires: what is left of it waits for ever.
  */
 export type Life = {
   /** From 1 on. */
@@ -13,8 +13,8 @@ export type Life = {
   /** Does something for this life, which gets the answer only if it has not ended meanwhile. */
   readonly serve: <A>(work: () => Promise<A>) => Promise<A>
   /**
-   * The log behaves as the embedded one: an append is answered before any subscription shows its events, so that a process that
-   * works alone may cache streams, and a stream is read at once.
+   * The log behaves as the embedded one: an append is answered before any subscription shows its events, so that a
+   * process that works alone may cache streams, and a stream is read at once.
    */
   readonly steps: { readonly log: Steps; readonly documents: Steps }
   readonly clock: Clock

@@ -135,8 +135,8 @@ export const openLives = <P extends Process>(scene: LivesScene<P>, clock: Manual
     ...{ log, state, head, crashes, fail, crash },
     current: () => running,
     /**
-     * Whatever goes on does so within turns of the event loop, whose order does not depend on how long anything takes: so the same seed
-     * gives the same history.
+     * Whatever goes on does so within turns of the event loop, whose order does not depend on how long anything takes:
+     * so the same seed gives the same history.
      */
     settle: async () => {
       for (let quiet = 0; quiet < 2; quiet += 1) {

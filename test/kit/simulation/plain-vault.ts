@@ -3,7 +3,10 @@ import type { AccountSecret, ServiceSecret } from '../../../domain/derived-id.js
 import type { Vault } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 
-/** A vault without encryption: unlike a real one it seals a text to the same letters every time, so that histories repeat. */
+/**
+ * A vault without encryption: unlike a real one it seals a text to the same letters every time, so that histories
+ * repeat.
+ */
 export const plainVault: Vault = {
   seal: (plain) => plain,
   open: (sealed) => E.right(sealed),

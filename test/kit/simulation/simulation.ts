@@ -14,15 +14,19 @@ import { simulatedReadModels, virtualProcess, type VirtualProcess } from './virt
 /** What a client asks of the service. After a crash it is asked again, so a second time must do no harm. */
 export type Command = (process: VirtualProcess, clock: Clock) => Promise<void>
 
-/** A service whose stores, receivers and clock are simulated: all that happens follows from the scene and the commands. */
+/**
+ * A service whose stores, receivers and clock are simulated: all that happens follows from the scene and the commands.
+ */
 export type Simulation = {
-  /** Asks all of them at the same time, and again those that a crash left unanswered; resolves when each has its answer. */
+  /**
+   * Asks all of them at the same time, and again those that a crash left unanswered; resolves when each has its answer.
+   */
   readonly ask: (...commands: ReadonlyArray<Command>) => Promise<void>
   /** Lets this many milliseconds pass. */
   readonly advance: (milliseconds: number) => Promise<void>
   /**
-   * Ends the process, at once or at its n-th durable step from now, from 1 on; another begins so many milliseconds later, or some
-   * time later.
+   * Ends the process, at once or at its n-th durable step from now, from 1 on; another begins so many milliseconds
+   * later, or some time later.
    */
   readonly crash: (away?: number) => void
   readonly crashAt: (step: number) => void

@@ -25,8 +25,8 @@ type FollowerPorts = Pick<LifeParts, 'store' | 'documents' | 'clock' | 'ids' | '
 }
 
 /**
- * In milliseconds: how long a follower waits before it looks again at one in another process, and before it tries again what failed. Where
- * a lease of simulated time is long, whoever waits for its end looks seldom.
+ * In milliseconds: how long a follower waits before it looks again at one in another process, and before it tries again
+ * what failed. Where a lease of simulated time is long, whoever waits for its end looks seldom.
  */
 const pauses = {
   alone: { polling: { first: 2, longest: 2 }, retrying: { first: 200, longest: 3_000 } },
@@ -113,7 +113,8 @@ export const virtualFollowers = ({
     ),
     execute: async (decider, id, command) => {
       const done = await commandHandler.execute(decider, id, command, { actor: 'client', eventId: ids.uuid })
-      // Too late: the webhook was removed before, or the conversation has ended, perhaps by this very command before a crash.
+      // Too late: the webhook was removed before, or the conversation has ended, perhaps by this very command before a
+      // crash.
       if (E.isLeft(done) && tooLate.has(done.left.kind)) return
       const { events } = rightOf(done)
       // Another process may have crashed before it reacted to what it wrote.

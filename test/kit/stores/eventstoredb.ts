@@ -16,8 +16,8 @@ export const longRetries: RetryPolicy = { callTimeout: 20_000, retryFor: 30_000,
 type OpenConnection = { readonly double: EventStoreDouble; readonly connection: Connection }
 
 /**
- * A double of a test's own, and a connection to it. Tests of one process must take turns: the driver holds the appends of
- * all connections in one table.
+ * A double of a test's own, and a connection to it. Tests of one process must take turns: the driver holds the appends
+ * of all connections in one table.
  */
 export const openConnection = async (t: ExecutionContext): Promise<OpenConnection> => {
   const double = await startDouble()

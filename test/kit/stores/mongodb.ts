@@ -34,7 +34,8 @@ export const testDatabase = (url: string): TestDatabase => {
     },
     drop: async () => {
       const { db, close } = open()
-      // FerretDB can crash when a database goes while a killed process's last command still runs; MongoDB forgets an empty one.
+      // FerretDB can crash when a database goes while a killed process's last command still runs; MongoDB forgets an
+      // empty one.
       for (const { name } of await db.listCollections().toArray()) await db.dropCollection(name)
       await close()
     },

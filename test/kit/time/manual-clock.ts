@@ -9,8 +9,8 @@ export type ManualClock = Clock & {
   readonly time: () => number
   readonly sleep: (milliseconds: number) => Promise<void>
   /**
-   * Jumps to the next timer, and all that are set for its time fire. Where none is left until `latest` it jumps there, and the
-   * answer is false.
+   * Jumps to the next timer, and all that are set for its time fire. Where none is left until `latest` it jumps there,
+   * and the answer is false.
    */
   readonly toNextTimer: (latest?: number) => boolean
   /** Somebody set the clock: it goes on from here, and no timer fires. */

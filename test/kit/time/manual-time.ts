@@ -14,7 +14,9 @@ export type ProcessTime = Time & {
 export type ManualTime = {
   readonly now: () => number
   readonly process: () => ProcessTime
-  /** Goes on by so many milliseconds, from timer to timer. After each it waits until nothing is in flight, and checks. */
+  /**
+   * Goes on by so many milliseconds, from timer to timer. After each it waits until nothing is in flight, and checks.
+   */
   readonly advance: (milliseconds: number) => Promise<void>
 }
 

@@ -6,8 +6,8 @@ import { nextTurn } from './turns.js'
 export const sleep = (milliseconds: number): Promise<void> => wait(milliseconds)
 
 /**
- * Looks that follow each other without a pause: most things that a test can look at without a request take some turns of the
- * event loop.
+ * Looks that follow each other without a pause: most things that a test can look at without a request take some turns
+ * of the event loop.
  */
 const looksAtOnce = 50
 
@@ -15,8 +15,8 @@ const looksAtOnce = 50
 const longestPause = 50
 
 /**
- * Looks again and again until `isSo`, by default until a truth is seen, and resolves with what was seen then; rejects when it
- * is not so within `most` milliseconds.
+ * Looks again and again until `isSo`, by default until a truth is seen, and resolves with what was seen then; rejects
+ * when it is not so within `most` milliseconds.
  */
 export const until = async <Seen>(
   what: string,

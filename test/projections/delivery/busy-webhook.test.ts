@@ -12,8 +12,8 @@ import { openSimulation, type History } from '../../kit/simulation/simulation.js
 const minute = 60_000
 
 /**
- * A receiver that never answers, and activities that never end. Each request takes so long that four days have room for some
- * hundred: what counts is how many more activities come than requests can be made.
+ * A receiver that never answers, and activities that never end. Each request takes so long that four days have room for
+ * some hundred: what counts is how many more activities come than requests can be made.
  */
 type Busy = {
   readonly seed: number
@@ -71,7 +71,10 @@ const lateness = ({ events, arrivals }: History, id: string | undefined): Readon
   return retries.map(({ time }, nth) => time - millisecondsOf(due[nth] ?? at()))
 }
 
-/** Posts that were no retries although the one before them was none either, and a retry was due: as long as the webhook is on. */
+/**
+ * Posts that were no retries although the one before them was none either, and a retry was due: as long as the webhook
+ * is on.
+ */
 const passedOver = ({ events, arrivals }: History): ReadonlyArray<string> => {
   const due = new Map<string, number>()
   const failures = events.flatMap((event) => (event.type === 'DeliveryAttemptFailed' ? [event] : []))

@@ -20,9 +20,9 @@ const count = ({ events }: History, type: EventType): number => events.filter((e
 const longAway = 4 * 24 * 3_600_000
 
 /**
- * A webhook that is off, and three deliveries that are held for it. Where the process was away when last retries were due, it
- * began three of them together, which failed, and the receiver never recovers. Otherwise one failed, and the receiver is well
- * from then on.
+ * A webhook that is off, and three deliveries that are held for it. Where the process was away when last retries were
+ * due, it began three of them together, which failed, and the receiver never recovers. Otherwise one failed, and the
+ * receiver is well from then on.
  */
 const openWithOff = async (isAway: boolean, step: number): Promise<Simulation> => {
   const simulation = openSimulation({

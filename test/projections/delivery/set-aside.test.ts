@@ -33,7 +33,9 @@ const phone = '+14155550123'
 
 const deliveryStream = (n: number): string => streamOf(delivery, deliveryId(n))
 
-/** A store that fails in streams of the test's choice, and whoever asks for a retry of what was parked because of that. */
+/**
+ * A store that fails in streams of the test's choice, and whoever asks for a retry of what was parked because of that.
+ */
 const openSpoiled = async (t: ExecutionContext, answer: Answer = () => Promise.resolve(delivered)) => {
   const appends = new Map<string, StoreFailure>()
   const reads = new Map<string, StoreFailure>()

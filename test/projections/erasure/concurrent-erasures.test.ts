@@ -164,7 +164,9 @@ test('what is erased is not waited for once more by the next process, though an 
   t.deepEqual(await stage.erasedOf([stuck]), [stuck])
 })
 
-/** A process that ends at its `nth` write, before or after it was done: nothing that it asks for is answered any more. */
+/**
+ * A process that ends at its `nth` write, before or after it was done: nothing that it asks for is answered any more.
+ */
 const endingAt = (nth: number, isDone: boolean): Steps => {
   const never = new Promise<never>(() => undefined)
   let left = nth

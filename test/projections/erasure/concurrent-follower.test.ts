@@ -23,7 +23,10 @@ type Options = {
   readonly checkpointOn?: (checkpoint: Checkpoint) => Checkpoint
 }
 
-/** A log of erasures, of which each of a contact is work of its account, and a follower whose work ends when it is told to. */
+/**
+ * A log of erasures, of which each of a contact is work of its account, and a follower whose work ends when it is told
+ * to.
+ */
 const openStage = (t: ExecutionContext, { subscribe, checkpointOn = (checkpoint) => checkpoint }: Options = {}) => {
   const store = memoryEventStore(memoryLog())
   const documents = memoryDocuments(documentState())

@@ -92,8 +92,8 @@ const openShard = async (answers: ReadonlyArray<Change>, steps: ReadonlyArray<Ch
     clock,
     look,
     /**
-     * Looks again and again for so many milliseconds, in which no turn ends and nothing comes: what each look found. Only where a look
-     * sleeps does time go on.
+     * Looks again and again for so many milliseconds, in which no turn ends and nothing comes: what each look found.
+     * Only where a look sleeps does time go on.
      */
     lookFor: async (milliseconds: number) => {
       const looks: Array<Look> = []

@@ -209,8 +209,8 @@ export const openFollowUpStage = (
         event.type === 'ActivityRecorded' ? [[event.data.activity.label, event.data.activity.note]] : [],
       ),
     /**
-     * The lead number `n` comes, of the contact number `person`, which has a phone number of its own. `begins`: so does its conversation.
-     * Without steps its consent is awaited for what a member writes.
+     * The lead number `n` comes, of the contact number `person`, which has a phone number of its own. `begins`: so does
+     * its conversation. Without steps its consent is awaited for what a member writes.
      */
     submit: async (
       n: number,
@@ -303,7 +303,8 @@ export const openFollowUpStage = (
     },
     prepare: async () => rightOf(await documents.prepare(collectionOf(messages))),
     /**
-     * A process that takes the turn of the lead number `n` and, after so many appends, dies. Resolves to the number of appends that it began.
+     * A process that takes the turn of the lead number `n` and, after so many appends, dies. Resolves to the number of
+     * appends that it began.
      */
     takeTurn: async (n: number, dyingAt = Infinity): Promise<number> => {
       let appends = 0
@@ -318,8 +319,8 @@ export const openFollowUpStage = (
       return appends
     },
     /**
-     * A process that takes a turn, of the lead number `n` or of a message. `meanwhile` happens while the store, which is away for five
-     * seconds, does not take the next append to a stream of the category.
+     * A process that takes a turn, of the lead number `n` or of a message. `meanwhile` happens while the store, which
+     * is away for five seconds, does not take the next append to a stream of the category.
      */
     takeTurnWhileAway: async (of: number | MessageId, category: string, meanwhile: () => Promise<void>) => {
       let isAway = true

@@ -32,7 +32,10 @@ const golden = (name: string): DomainEvent => {
 const started = golden('EngagementStarted.v1.json')
 const paused = golden('EngagementPaused.v1.json')
 
-/** A worker whose work on an engagement with so many events has failed, was parked, and whose retry somebody has asked for. */
+/**
+ * A worker whose work on an engagement with so many events has failed, was parked, and whose retry somebody has asked
+ * for.
+ */
 const openStage = async (length: number) => {
   const { store, taken } = countedReads(memoryEventStore(memoryLog()))
   const clock = manualClock()

@@ -52,7 +52,9 @@ const defined = (n: number): NewEvent =>
     },
   })
 
-/** A log that no read model was made of. `interrupt` is called before each write of a building; a failure is its answer. */
+/**
+ * A log that no read model was made of. `interrupt` is called before each write of a building; a failure is its answer.
+ */
 const open = async (t: ExecutionContext, interrupt: (write: number) => 'fail' | undefined) => {
   const { store, documents, close } = await openSqliteStores()
   for (let first = 1; first <= count; first += 1_000) {

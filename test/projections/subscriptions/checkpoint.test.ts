@@ -125,7 +125,10 @@ const worked = (position: number): EventBatch => ({
   position: positionAt(position),
 })
 
-/** A checkpoint of reactions in documents and in an event store, how often the latter was to save it, and time that stands still. */
+/**
+ * A checkpoint of reactions in documents and in an event store, how often the latter was to save it, and time that
+ * stands still.
+ */
 const openBoth = () => {
   const inMemory = memoryEventStore(memoryLog())
   const time = manualTime()

@@ -59,8 +59,8 @@ const optedOut: ContactEvent = { type: 'ContactOptedOut', data: { engagement_id:
 const optedIn: ContactEvent = { type: 'ContactOptedIn', data: { engagement_id: engagementId() } }
 
 /**
- * Streams of up to four hundred events, in which changes of the details are frequent or rare; the contact opts out, and in again, or says
- * once more what is so already.
+ * Streams of up to four hundred events, in which changes of the details are frequent or rare; the contact opts out, and
+ * in again, or says once more what is so already.
  */
 const streams = fc
   .record({

@@ -116,7 +116,10 @@ test('a bulk resend that begins before the read model shows all that failed leav
 
 const hour = 3_600_000
 
-/** A bulk resend that has requested what it had to, of which one delivery is not posted; time goes on where the test says so. */
+/**
+ * A bulk resend that has requested what it had to, of which one delivery is not posted; time goes on where the test
+ * says so.
+ */
 const openWaiting = async () => {
   const log = memoryLog()
   const store = memoryEventStore(log)

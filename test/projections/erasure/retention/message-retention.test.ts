@@ -28,8 +28,8 @@ const numbers = new Map(
 type Ending = Extract<MessageCommand, { readonly type: 'EndMessage' }>['ending']
 
 /**
- * What becomes of a message of a conversation that has ended, or goes on, when it has been kept for long enough. `erasing`: how far the
- * erasure of its contact has come.
+ * What becomes of a message of a conversation that has ended, or goes on, when it has been kept for long enough.
+ * `erasing`: how far the erasure of its contact has come.
  */
 const removed = async (
   isOver: boolean,

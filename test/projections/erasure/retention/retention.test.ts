@@ -43,8 +43,8 @@ type Watched = {
 }
 
 /**
- * The events of deliveries, or of messages, after sweeps at `now`, by a service that keeps bodies and texts for thirty days, of a store
- * that behaves as `stored` says in the first of them, or in as many as `spoilt` says.
+ * The events of deliveries, or of messages, after sweeps at `now`, by a service that keeps bodies and texts for thirty
+ * days, of a store that behaves as `stored` says in the first of them, or in as many as `spoilt` says.
  */
 const sweptAt = async (
   now: Instant,
