@@ -23,7 +23,7 @@ type Named<Name extends string, A> = { readonly [N in Name]: A }
 type Found<A> = Either<Problem, A> | Promise<Either<Problem, A>> | TaskEither<Problem, A>
 
 /** Not `async`, so that no request pays for another promise. */
-const settled = <A>(found: Found<A>) => (typeof found === 'function' ? found() : found)
+const resultOf = <A>(found: Found<A>) => (typeof found === 'function' ? found() : found)
 
 /**
  * `TE.bindW`, and for any context: that one takes only a name that the context lacks, which TypeScript can't check
@@ -39,7 +39,7 @@ export const bind =
   async () => {
     const context = await before()
     if (E.isLeft(context)) return context
-    const found = await settled(look(context.right))
+    const found = await resultOf(look(context.right))
     if (E.isLeft(found)) return found
     // A name that is computed inside the literal would be several times slower.
     const next = { ...context.right } as Record<string, unknown>
@@ -53,7 +53,7 @@ export const chain =
   (before) =>
   async () => {
     const context = await before()
-    return E.isLeft(context) ? context : settled(look(context.right))
+    return E.isLeft(context) ? context : resultOf(look(context.right))
   }
 
 /** Adds what `look` finds; `missing` where there is nothing. */
@@ -63,7 +63,7 @@ export const bindOr = <Context, Name extends string, A>(
   missing: Problem,
 ): Step<Context, Context & Named<Name, A>> =>
   bind(name, async (context) => {
-    const found = await settled(look(context))
+    const found = await resultOf(look(context))
     if (E.isLeft(found)) return found
     return found.right === undefined ? E.left(missing) : E.right(found.right)
   })
