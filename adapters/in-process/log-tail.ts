@@ -41,7 +41,10 @@ export type LogTail = {
   readonly truncate: (truncation: Truncation) => void
   /** The wanted entries among the next `limit` ones; undefined when `position` lies before the tail. */
   readonly after: (position: Position, isWanted: (entry: LogEntry) => boolean, limit: number) => EntryBatch | undefined
-  /** Resolves at the next `add`, or when `signal` aborts. */
+  /**
+   * Resolves once something was added, at the end of that turn of the event loop, or when `signal` aborts: appends that
+   * the store commits together are then one batch for whoever follows, and not the first of them and then the others.
+   */
   readonly changed: (signal: AbortSignal) => Promise<void>
 }
 
@@ -64,6 +67,16 @@ export const logTail = (head: Position, capacity: Capacity): LogTail => {
   let sizes: Array<number> = []
   let bytes = 0
   const waiting = new Set<() => void>()
+  let isWaking = false
+
+  const wakeSoon = (): void => {
+    if (isWaking) return
+    isWaking = true
+    setImmediate(() => {
+      isWaking = false
+      for (const wake of waiting) wake()
+    })
+  }
 
   const drop = (oldest: number): void => {
     before = entries[oldest - 1]?.position ?? before
@@ -94,7 +107,7 @@ export const logTail = (head: Position, capacity: Capacity): LogTail => {
     }
     end = batch.position
     if (entries.length > 2 * capacity.events || bytes > 2 * capacity.bytes) drop(surplus())
-    for (const wake of waiting) wake()
+    wakeSoon()
   }
 
   const after: LogTail['after'] = (position, isWanted, limit) => {

@@ -106,6 +106,24 @@ test('a subscriber waits until the next batch or its own signal, and for no othe
   await tail.changed(AbortSignal.abort())
 })
 
+/** Where the tail holds all that is asked for. */
+const noHistory: EventStore['history'] = async function* () {
+  // There is nothing before the tail.
+}
+
+test('what is added in one turn of the event loop comes in one batch', async (t) => {
+  const tail = logTail(positionAt(0), { events: 100, bytes: Infinity })
+  const subscription = liveSubscription(tail, noHistory, positionAt(0), ['account'], new AbortController().signal)
+  const next = subscription.next()
+  await nextTurn()
+  for (let n = 1; n <= 3; n += 1) {
+    tail.add(positionAt(n - 1), { entries: eventsAt(n), position: positionAt(n) })
+    // As between two answers of the store.
+    await Promise.resolve()
+  }
+  t.deepEqual((await next).value, { events: eventsAt(1, 2, 3), position: 3n })
+})
+
 /** A log, of which a process sees its own writes; `history` is what a store makes of it, in pages of some length. */
 const openLog = (capacity: Parameters<typeof logTail>[1], page: number, head: number) => {
   const log: Array<Event> = []
@@ -294,11 +312,8 @@ test('an event that can not be decoded ends the subscriptions to its category af
   const tail = logTail(positionAt(0), { events: 100, bytes: Infinity })
   const entries = [eventAt(1), unreadable, eventAt(3, 'lead')]
   tail.add(positionAt(0), { entries, position: positionAt(3) })
-  const none: EventStore['history'] = async function* () {
-    // The history is not asked for: the tail holds all.
-  }
   const live = (category: Category) =>
-    liveSubscription(tail, none, positionAt(0), [category], new AbortController().signal)[Symbol.asyncIterator]()
+    liveSubscription(tail, noHistory, positionAt(0), [category], new AbortController().signal)[Symbol.asyncIterator]()
 
   const accounts = live('account')
   t.deepEqual((await accounts.next()).value, { events: eventsAt(1), position: 1n })
