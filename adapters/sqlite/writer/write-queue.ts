@@ -32,7 +32,7 @@ class WritingThreadEnded extends Error {
 }
 
 /** So many writes are sent before the turn of the event loop ends, so that the writing thread begins meanwhile. */
-const earlyBatch = 16
+const earlyBatch = 32
 
 /** Left: why the writing thread can't use the file. */
 export const openWriteQueue = async (file: string): Promise<Either<StoreFailure, WriteQueue>> => {
