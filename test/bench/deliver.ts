@@ -22,8 +22,9 @@ export const measureDeliveries = async (store: Seeded, rounds: number, count: nu
   for (let round = 0; round <= rounds; round += 1) {
     const bare = await bareRate(receiver, count)
     await makeBacklog(store, receiver, count)
+    const head = headOf(store)
     const service = await startMeasured(store.directory)
-    const measured = await drained(store, count)
+    const measured = await drained(store, count, head)
     memory = service.memory()
     await service.stop()
     // The first round warms up the disk and the receiver.
@@ -67,18 +68,31 @@ export const makeBacklog = async ({ directory, accountId }: Seeded, receiver: Ch
   await tools.close()
 }
 
-/** Waits until all are recorded, and reads from the log how long that took. */
-export const drained = async ({ directory }: Seeded, count: number): Promise<Summary> => {
-  const log = new Database(join(directory, 'leadloop.db'), { readonly: true })
-  const last = log.prepare<[number], { time: string; data: string }>(
-    `SELECT time, data FROM events WHERE type = 'DeliverySucceeded' ORDER BY position DESC LIMIT ?`,
+/** The position up to which a log reaches before the service under measurement writes to it. */
+export const headOf = ({ directory }: Seeded): number => {
+  const log = openedLog(directory)
+  const head = log.prepare<[], number>('SELECT max(position) FROM events').pluck().get() ?? 0
+  log.close()
+  return head
+}
+
+type Success = { readonly position: number; readonly time: string; readonly data: string }
+
+/**
+ * Waits until so many are recorded after a position of the log, and reads from it how long that took. Each look reads
+ * only what is new: one at the whole log would take the processor from the service.
+ */
+export const drained = async ({ directory }: Seeded, count: number, head: number): Promise<Summary> => {
+  const log = openedLog(directory)
+  const newer = log.prepare<[number], Success>(
+    `SELECT position, time, data FROM events
+     WHERE category = 'delivery' AND position > ? AND type = 'DeliverySucceeded' ORDER BY position`,
   )
-  const due = log.prepare<[], { due: number }>(
-    `SELECT (SELECT count(*) FROM events WHERE type = 'DeliveryDue') -
-            (SELECT count(*) FROM events WHERE type = 'DeliverySucceeded') AS due`,
-  )
-  while ((due.get()?.due ?? 0) > 0) await sleep(200)
-  const rows = last.all(count)
+  const rows: Array<Success> = []
+  while (rows.length < count) {
+    await sleep(200)
+    rows.push(...newer.all(rows.at(-1)?.position ?? head))
+  }
   log.close()
   const times = rows.map(({ time }) => Date.parse(time)).sort((one, other) => one - other)
   const durations = rows
@@ -90,3 +104,6 @@ export const drained = async ({ directory }: Seeded, count: number): Promise<Sum
     p99: durations[Math.floor(count * 0.99)] ?? Number.NaN,
   }
 }
+
+const openedLog = (directory: string): Database.Database =>
+  new Database(join(directory, 'leadloop.db'), { readonly: true })

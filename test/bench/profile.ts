@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { openTemporaryDirectory } from '../kit/temporary-directory.js'
 import { startChild, type Child } from './child.js'
-import { drained, makeBacklog } from './deliver.js'
+import { drained, headOf, makeBacklog } from './deliver.js'
 import { closedLoop } from './http-load.js'
 import { findRequest, leadRequest } from './leads.js'
 import { nodeArguments, startMeasured, type Seeded } from './seed.js'
@@ -31,7 +31,8 @@ export const measureProfiles = async (store: Seeded, { seconds, backlog }: Exten
       ['find by phone', await under(requests(findRequest(store.apiKey, store.leads)))],
     ])
     await makeBacklog(store, receiver, backlog)
-    columns.set('started delivered and recorded', await under(() => drained(store, backlog)))
+    const head = headOf(store)
+    columns.set('started delivered and recorded', await under(() => drained(store, backlog, head)))
     columns.set('rebuild', await profiled((profiling) => rebuild(store, profiling)))
     return tableOf(columns)
   } finally {
