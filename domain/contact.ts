@@ -22,6 +22,10 @@ import { E, unreachable, type Either } from './prelude.js'
 import { ResidenceState, residenceStateOf } from './residence-state.js'
 import { afterOptIn, afterOptOut, Saying, Sayings, wasSaid, wasSaidBeforeOptIn, wasSaidBeforeOptOut } from './saying.js'
 
+/** What a contact, or its number before it was one, said of being contacted, and when that was recorded. */
+const Opt = t.type({ meaning: t.keyof({ opted_out: null, opted_in: null }, 'opted_out or opted_in'), at: Instant })
+export type Opt = t.TypeOf<typeof Opt>
+
 export const ContactEvent = t.union([
   eventOf(
     'ContactCreated',
@@ -85,10 +89,17 @@ export const ContactEvent = t.union([
   eventOf('NumberOptedIn', t.type({ contact_id: ContactId, account_id: AccountId })),
   /** It may be written to again. `said`: as above. */
   eventOf('ContactOptedIn', t.intersection([t.type({ engagement_id: EngagementId }), t.partial({ said: Saying })])),
-  /** Closes the stream: all that it held of the person is gone, but that nobody may contact the number. */
+  /**
+   * Closes the stream: all that it held of the person is gone, but that nobody may contact the number. `opts`: the
+   * first of the opt-outs and opt-ins, as far as they had been written when they were read. Older versions left them
+   * out.
+   */
   eventOf(
     'ContactErased',
-    t.type({ contact_id: ContactId, account_id: AccountId, erasure_id: ErasureId, opted_out: t.boolean }),
+    t.intersection([
+      t.type({ contact_id: ContactId, account_id: AccountId, erasure_id: ErasureId, opted_out: t.boolean }),
+      t.partial({ opts: t.readonlyArray(Opt) }),
+    ]),
   ),
   /** The lead was accepted while the contact was being erased. */
   eventOf('LateLeadRefused', t.type({ contact_id: ContactId, lead_id: LeadId, erasure_id: ErasureId })),
@@ -100,6 +111,9 @@ type EngagedFacts = Extract<ContactEvent, { readonly type: 'ContactEngaged' }>['
 
 /** Engagements of one contact that may be open at a time, so that no event has to name more of them. */
 export const maximalOpen = 100
+
+/** Opt-outs and opt-ins that an erasure leaves at most. */
+export const mostOpts = 1_000
 
 /** Leads that a contact remembers. A number may be submitted for years: what is known of it must not grow. */
 const rememberedLeads = 100
@@ -188,7 +202,12 @@ export type ContactCommand =
   | { readonly type: 'OptInNumber'; readonly contactId: ContactId; readonly accountId: AccountId }
   /** A text to the contact, or from it, was recorded. */
   | { readonly type: 'NoteMessage'; readonly ids: MessageIds }
-  | { readonly type: 'EraseContact'; readonly contactId: ContactId; readonly erasureId: ErasureId }
+  | {
+      readonly type: 'EraseContact'
+      readonly contactId: ContactId
+      readonly erasureId: ErasureId
+      readonly opts: ReadonlyArray<Opt>
+    }
 
 export type ContactRefusal = { readonly kind: 'contact-not-found' }
 
@@ -301,11 +320,26 @@ const decide = (
     case 'EraseContact': {
       if (state.kind === 'erased') return E.right([])
       const { contactId: contact_id, erasureId: erasure_id } = command
-      const data = { contact_id, account_id: state.accountId, erasure_id, opted_out: state.optedOut }
+      const opts = command.opts.slice(0, mostOpts)
+      const data = { contact_id, account_id: state.accountId, erasure_id, opted_out: state.optedOut, opts }
       return E.right([{ type: 'ContactErased', data }])
     }
     default:
       return unreachable(command)
+  }
+}
+
+/** Undefined where an event tells of no opt-out and no opt-in. */
+export const optOf = ({ type, time: at }: { readonly type: string; readonly time: Instant }): Opt | undefined => {
+  switch (type) {
+    case 'ContactOptedOut':
+    case 'NumberOptedOut':
+      return { meaning: 'opted_out', at }
+    case 'ContactOptedIn':
+    case 'NumberOptedIn':
+      return { meaning: 'opted_in', at }
+    default:
+      return undefined
   }
 }
 

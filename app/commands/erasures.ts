@@ -12,6 +12,7 @@ import { message } from '../../domain/message.js'
 import type { CommandHandler, EventStore, StoreFailure, Time } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import type { Collection, Documents } from '../../projections/ports.js'
+import { eraseContactCommand } from '../../projections/erasure/erased-contact.js'
 import { exponentialBackoff } from '../../projections/subscriptions/retries/backoff.js'
 import type { LeasedFollower } from '../../projections/subscriptions/leased-follower.js'
 import type { ClientCommands } from './client-commands.js'
@@ -120,6 +121,12 @@ const completed = async (
   }
 }
 
+type ErasingPorts = {
+  readonly store: Pick<EventStore, 'read'>
+  readonly clientCommands: ClientCommands
+  readonly erasures: Erasures
+}
+
 type Erased = { readonly accountId: AccountId; readonly contactId: ContactId; readonly by: string }
 
 /**
@@ -127,7 +134,7 @@ type Erased = { readonly accountId: AccountId; readonly contactId: ContactId; re
  * erasure has come. `events` are those of the request: none where it is repeated.
  */
 export const eraseContact = async (
-  { clientCommands, erasures }: { readonly clientCommands: ClientCommands; readonly erasures: Erasures },
+  { store, clientCommands, erasures }: ErasingPorts,
   { accountId, contactId, by }: Erased,
   actor: string,
 ) => {
@@ -140,8 +147,9 @@ export const eraseContact = async (
   if (E.isLeft(requested)) return requested
   // At once, so that no lead joins the contact and nothing is reported of it from the answer on, however long the rest
   // takes.
-  const closing = { type: 'EraseContact', contactId, erasureId } as const
-  const closed = await clientCommands.execute(contact, contactId, closing, actor)
+  const closing = await eraseContactCommand(store, contactId, erasureId)
+  if (E.isLeft(closing)) return closing
+  const closed = await clientCommands.execute(contact, contactId, closing.right, actor)
   // Only a lead is ever forgotten.
   if (E.isLeft(closed)) return E.left(closed.left.kind === 'lead-forgotten' ? unexpected : closed.left)
   const { events } = requested.right

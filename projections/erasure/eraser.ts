@@ -23,6 +23,7 @@ import { caughtUp, type Awaited } from './caught-up.js'
 import { close } from './stream-closing.js'
 import type { ConcurrentFollower } from './concurrent-follower.js'
 import { entriesOf } from './contact-entries.js'
+import { eraseContactCommand } from './erased-contact.js'
 import { eraseLastMessage, eraseMessage, eraseMessages, type MessageErasure } from './erased-messages.js'
 import { eraseDeliveries, type DeliveryErasurePorts } from './erased-delivery.js'
 import type { CopyPorts } from './found-copies.js'
@@ -176,7 +177,7 @@ const erase = async (ports: EraserPorts, event: Requested, stopping: AbortSignal
 
 const eraseContact = async (ports: EraserPorts, event: Requested): Promise<Position> => {
   const { contact_id: id, erasure_id: erasureId } = event.data
-  const command = { type: 'EraseContact', contactId: id, erasureId } as const
+  const command = orThrow(await eraseContactCommand(ports.store, id, erasureId))
   const closing = await close(ports, { decider: contact, id, command, by: 'ContactErased', cause: causeOf(event, id) })
   const position = closing?.position ?? beginning
   await ports.removeSnapshot(streamOf(contact, id), position)

@@ -1,5 +1,5 @@
 import test from 'ava'
-import { contact, type ContactCommand, type ContactEvent } from '../../domain/contact.js'
+import { contact, mostOpts, type ContactCommand, type ContactEvent, type Opt } from '../../domain/contact.js'
 import type { Saying } from '../../domain/saying.js'
 import { fold } from '../../domain/decider.js'
 import type { EngagementId } from '../../domain/ids.js'
@@ -413,16 +413,26 @@ test('what these events make of a contact is version 2 of its snapshot: what dif
   })
 })
 
-const erased = (optedOut = false): ContactEvent => ({
+const erased = (opted_out = false, opts: ReadonlyArray<Opt> = []): ContactEvent => ({
   type: 'ContactErased',
-  data: { contact_id: contactId(), account_id: accountId(), erasure_id: erasureId(), opted_out: optedOut },
+  data: { contact_id: contactId(), account_id: accountId(), erasure_id: erasureId(), opted_out, opts },
 })
-const erase: ContactCommand = { type: 'EraseContact', contactId: contactId(), erasureId: erasureId() }
+const erase = { type: 'EraseContact', contactId: contactId(), erasureId: erasureId(), opts: [] } as const
 const optedOutIn = (n: number): ContactEvent => ({ type: 'ContactOptedOut', data: { engagement_id: engagementId(n) } })
 
 test('an erasure leaves of a contact whose it was, and whether it had opted out', (t) => {
   given(t, contact, created, engaged(1)).when(erase).then(erased(false))
   given(t, contact, created, engaged(1), optedOutIn(1)).when(erase).then(erased(true))
+})
+
+test('an erasure leaves when a contact opted out and in, the first of it', (t) => {
+  const opts = Array.from({ length: mostOpts + 1 }, (_, n): Opt => ({
+    meaning: n % 2 === 0 ? 'opted_out' : 'opted_in',
+    at: at(n),
+  }))
+  given(t, contact, created, engaged(1), optedOutIn(1))
+    .when({ ...erase, opts })
+    .then(erased(true, opts.slice(0, mostOpts)))
 })
 
 test('a contact is erased once, also where nothing stands before its erasure any more', (t) => {

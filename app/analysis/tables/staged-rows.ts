@@ -4,7 +4,7 @@ import type { Recorded } from '../../../domain/event.js'
 import type { Category, DomainEvent } from '../../../domain/events.js'
 import { marketingSource } from '../../../domain/marketing-source.js'
 import { residenceStateOf } from '../../../domain/residence-state.js'
-import { contactOptOf } from './contact-opts.js'
+import { contactOptOf, erasedOptsOf } from './contact-opts.js'
 import { deliveryChanges } from './delivery-changes.js'
 import { messageChanges } from './message-changes.js'
 
@@ -84,14 +84,8 @@ const stagesByName = {
         ? { ...data.details, contact_id: idIn(contact, stream) }
         : undefined,
   },
-  contacts_erased: {
-    category: 'contact',
-    columns: { contact_id: 'VARCHAR', opted_out: 'BOOLEAN' },
-    rowOf: ({ type, data }) => (type === 'ContactErased' ? data : undefined),
-  },
-  contact_opts: { category: 'message', columns: optColumns, rowOf: contactOptOf },
-  number_opts: { category: 'contact', columns: optColumns, rowOf: contactOptOf },
-  engagement_opts: { category: 'engagement', columns: optColumns, rowOf: contactOptOf },
+  contact_opts: { category: 'contact', columns: optColumns, rowOf: contactOptOf },
+  contacts_erased: { category: 'contact', columns: optColumns, rowOf: erasedOptsOf },
   engagement_started: {
     category: 'engagement',
     columns: { ...attribution, submitted_at: 'TIMESTAMPTZ', state: 'VARCHAR', playbook_version: 'INTEGER' },
@@ -219,7 +213,7 @@ export const stageNames = Object.keys(stages) as ReadonlyArray<StageName>
 export const erasures = [
   { rows: 'remark_made', erasure: 'remarks_erased', of: 'engagement_id' },
   { rows: 'contact_details', erasure: 'contacts_erased', of: 'contact_id' },
-  { rows: 'number_opts', erasure: 'contacts_erased', of: 'contact_id' },
+  { rows: 'contact_opts', erasure: 'contacts_erased', of: 'contact_id' },
   { rows: 'lead_submitted', erasure: 'leads_erased', of: 'lead_id' },
   // The columns that stay are in `deliveries_erased`.
   { rows: 'delivery_due', erasure: 'deliveries_erased', of: 'delivery_id' },

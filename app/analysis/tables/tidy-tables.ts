@@ -49,13 +49,12 @@ const tablesByName = {
       ['email', 'VARCHAR', 'personal'],
       ['phone', 'VARCHAR', 'personal'],
     ],
-    stages: [...leadStages, 'contact_details', 'contacts_erased', 'contact_opts', 'number_opts', 'engagement_opts'],
+    stages: [...leadStages, 'activity_recorded', 'contact_details', 'contact_opts', 'contacts_erased'],
     key: 'contact_id',
     order: ['created_at', 'contact_id'],
+    // Of a contact that an older version erased, its activities alone tell when it opted out.
     sql: `
-      SELECT contact.*,
-        coalesce(erased.opted_out, opts.opted_out, false) AS opted_out,
-        opted_out_at, first_name, last_name, email, phone
+      SELECT contact.*, coalesce(opted_out, false) AS opted_out, opted_out_at, first_name, last_name, email, phone
       FROM (
         SELECT
           contact_id,
@@ -67,17 +66,15 @@ const tablesByName = {
       ) AS contact
       LEFT JOIN (
         SELECT contact_id,
-          min(recorded_at) FILTER (said = 'opted_out') AS opted_out_at,
-          arg_max(said, recorded_at) = 'opted_out' AS opted_out
+          min(recorded_at) FILTER (meaning = 'opted_out') AS opted_out_at,
+          arg_max(meaning, recorded_at) = 'opted_out' AS opted_out
         FROM (
-          SELECT contact_id, recorded_at, meaning AS said FROM contact_opts
-          UNION ALL SELECT contact_id, recorded_at, meaning FROM number_opts
-          UNION ALL SELECT contact_id, recorded_at, meaning FROM engagement_opts
+          FROM contact_opts
+          UNION ALL BY NAME FROM contacts_erased
+          UNION ALL BY NAME
+          SELECT contact_id, label AS meaning, recorded_at FROM activity_recorded WHERE label = 'opted_out'
         ) GROUP BY contact_id
       ) AS opts USING (contact_id)
-      LEFT JOIN (
-        SELECT contact_id, any_value(opted_out) AS opted_out FROM contacts_erased GROUP BY contact_id
-      ) AS erased USING (contact_id)
       LEFT JOIN (
         FROM contact_details
         QUALIFY row_number() OVER (PARTITION BY contact_id ORDER BY revision DESC) = 1

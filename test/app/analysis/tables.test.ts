@@ -15,12 +15,14 @@ import { logOf } from '../../kit/domain/log.js'
 import { holdsAsync } from '../../kit/domain/property.js'
 import {
   accountId,
+  activity,
   at,
   contactId,
   conversionId,
   deliveryFacts,
   deliveryId,
   engagementId,
+  erasureId,
   leadFacts,
   leadId,
   messageId,
@@ -148,6 +150,31 @@ test('who opted out of the sender before the account used it is opted out', asyn
   const rows = await rowsOf(connection, 'SELECT opted_out, opted_out_at FROM contacts')
   await close()
   t.deepEqual(rows, [{ opted_out: true, opted_out_at: history[1]?.time }])
+})
+
+test('of a contact that an older version erased an activity tells when it opted out, and nothing else before its erasure', async (t) => {
+  const submitted = (n: number) =>
+    [
+      `lead-${leadId(n)}`,
+      { type: 'LeadSubmitted', data: leadFacts({ lead_id: leadId(n), contact_id: contactId(n) }) },
+    ] as const
+  const erased = (n: number) => {
+    const data = { contact_id: contactId(n), account_id: accountId(), erasure_id: erasureId(n), opted_out: true }
+    return [`contact-${contactId(n)}`, { type: 'ContactErased', data }] as const
+  }
+  const optedOut = activity({ type: 'outcome', label: 'opted_out', contact_id: contactId(1) })
+  const recorded = { type: 'ActivityRecorded', data: { activity: optedOut, record_id: null } } as const
+  const history = logOf(submitted(1), submitted(2), [`engagement-${engagementId()}`, recorded], erased(1), erased(2))
+  const store = await writeHistory(memoryEventStore(memoryLog()), history)
+  const asOf = async (moment: Instant | undefined) => {
+    const { connection, close } = await loadTables(store, { asOf: moment, isPersonalShown: false }, neverAborted)
+    const rows = await rowsOf(connection, 'SELECT opted_out, opted_out_at FROM contacts ORDER BY contact_id')
+    await close()
+    return rows
+  }
+  const told = { opted_out: true, opted_out_at: history[2]?.time }
+  t.deepEqual(await asOf(history[3]?.time), [told, { opted_out: false, opted_out_at: null }])
+  t.deepEqual(await asOf(undefined), [told, { opted_out: true, opted_out_at: history[4]?.time }])
 })
 
 test('a message that was erased while it waited is dropped, and one that was under way may have been sent', async (t) => {

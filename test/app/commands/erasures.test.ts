@@ -7,7 +7,9 @@ import { erasure } from '../../../domain/erasure.js'
 import { E } from '../../../domain/prelude.js'
 import { collectionOf } from '../../../projections/projection.js'
 import { contacts } from '../../../projections/read-models/contacts.js'
-import { accountId, contactId, positionAt, uuid } from '../../kit/domain/samples.js'
+import { logOf } from '../../kit/domain/log.js'
+import { writeHistory } from '../../kit/domain/lively-history.js'
+import { accountId, at, contactId, positionAt, uuid } from '../../kit/domain/samples.js'
 import { memoryEventStore, memoryLog } from '../../kit/memory/event-store.js'
 import { documentState, memoryDocuments } from '../../kit/memory/documents.js'
 import { sharedHandler } from '../../kit/parts/command-handlers.js'
@@ -23,8 +25,11 @@ const unavailable = { kind: 'unavailable', reason: 'the disk is full' } as const
 /** What is asked for, in its order; `failing` names the command that the store does not take. */
 const stage = ({ isRepeated = false, failing = 'none' } = {}) => {
   const asked: Array<string> = []
+  const given: Array<object> = []
   const clientCommands = {
-    execute: ({ category }: { readonly category: string }, id: string, { type }: { readonly type: string }) => {
+    execute: ({ category }: { readonly category: string }, id: string, command: { readonly type: string }) => {
+      const { type } = command
+      given.push(command)
       asked.push(`${type} of ${category}-${id}`)
       const events = isRepeated ? [] : [{ type, position: positionAt(asked.length) }]
       return Promise.resolve(type === failing ? E.left(unavailable) : E.right({ state: {}, events }))
@@ -40,7 +45,8 @@ const stage = ({ isRepeated = false, failing = 'none' } = {}) => {
       return Promise.resolve(E.right({ summary: undefined, isPurged: false }))
     },
   }
-  return { asked, erase: () => eraseContact({ clientCommands, erasures }, erased, 'operator') }
+  const store = memoryEventStore(memoryLog())
+  return { asked, given, store, erase: () => eraseContact({ store, clientCommands, erasures }, erased, 'operator') }
 }
 
 const commands = [
@@ -53,6 +59,15 @@ test('a contact is closed at once, and its end is waited for when every process 
   const { asked, erase } = stage()
   t.like(await erase(), E.right({ isPurged: false, events: [{ type: 'RequestErasure' }] }))
   t.deepEqual(asked, [...commands, 'known to all', `end of ${erasureId} since 2`])
+})
+
+test('what closes a contact tells when it opted out', async (t) => {
+  const { given, store, erase } = stage()
+  const ids = { contact_id: contactId(), account_id: accountId() }
+  await writeHistory(store, logOf([`contact-${contactId()}`, { type: 'NumberOptedOut', data: ids }]))
+  await erase()
+  const opts = [{ meaning: 'opted_out', at: at(1_000) }]
+  t.deepEqual(given.at(-1), { type: 'EraseContact', contactId: contactId(), erasureId, opts })
 })
 
 test('an erasure that is asked for again waits for nothing, and tells how far the first one has come', async (t) => {

@@ -1,0 +1,29 @@
+import { contact, optOf, type ContactCommand, type Opt } from '../../domain/contact.js'
+import { streamOf } from '../../domain/decider.js'
+import type { ContactId, ErasureId } from '../../domain/ids.js'
+import type { EventStore, StoreFailure } from '../../domain/ports.js'
+import { E, type Either } from '../../domain/prelude.js'
+
+type EraseContact = Extract<ContactCommand, { readonly type: 'EraseContact' }>
+
+/** Events that are read at once: a number may have been submitted for years. */
+const pageSize = 100
+
+/** The command that closes a contact, with what its stream tells of opting out and in. */
+export const eraseContactCommand = async (
+  { read }: Pick<EventStore, 'read'>,
+  contactId: ContactId,
+  erasureId: ErasureId,
+): Promise<Either<StoreFailure, EraseContact>> => {
+  const opts: Array<Opt> = []
+  for (let from = 0; ;) {
+    const page = await read(streamOf(contact, contactId), from, pageSize)
+    if (E.isLeft(page)) return page
+    const { events } = page.right
+    opts.push(...events.flatMap((event) => optOf(event) ?? []))
+    const last = events.at(-1)
+    if (last === undefined || events.length < pageSize)
+      return E.right({ type: 'EraseContact', contactId, erasureId, opts })
+    from = last.revision + 1
+  }
+}
