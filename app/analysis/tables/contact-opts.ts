@@ -14,7 +14,7 @@ export const erasedOptsOf = ({ type, data }: Recorded<DomainEvent>) => {
   if (type !== 'ContactErased') return undefined
   const { contact_id, opts = [], opted_out } = data
   return [
-    ...opts.map(({ meaning, at }) => ({ contact_id, meaning, recorded_at: at })),
+    ...opts.map(({ meaning, at }, index) => ({ contact_id, meaning, recorded_at: at, revision: index })),
     { contact_id, meaning: opted_out ? 'opted_out' : 'opted_in' },
   ]
 }

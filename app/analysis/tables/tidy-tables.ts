@@ -52,7 +52,8 @@ const tablesByName = {
     stages: [...leadStages, 'activity_recorded', 'contact_details', 'contact_opts', 'contacts_erased'],
     key: 'contact_id',
     order: ['created_at', 'contact_id'],
-    // Of a contact that an older version erased, its activities alone tell when it opted out.
+    // The last word in the contact's own stream counts. Where an older version erased it, activities alone tell when it
+    // had opted out.
     sql: `
       SELECT contact.*, coalesce(opted_out, false) AS opted_out, opted_out_at, first_name, last_name, email, phone
       FROM (
@@ -67,12 +68,13 @@ const tablesByName = {
       LEFT JOIN (
         SELECT contact_id,
           min(recorded_at) FILTER (meaning = 'opted_out') AS opted_out_at,
-          arg_max(meaning, recorded_at) = 'opted_out' AS opted_out
+          arg_max(meaning, revision) = 'opted_out' AS opted_out
         FROM (
           FROM contact_opts
           UNION ALL BY NAME FROM contacts_erased
           UNION ALL BY NAME
-          SELECT contact_id, label AS meaning, recorded_at FROM activity_recorded WHERE label = 'opted_out'
+          SELECT contact_id, label AS meaning, recorded_at, -1 AS revision FROM activity_recorded
+          WHERE label = 'opted_out'
         ) GROUP BY contact_id
       ) AS opts USING (contact_id)
       LEFT JOIN (

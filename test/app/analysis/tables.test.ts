@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { columnsOf, tableNames } from '../../../app/analysis/tables/tidy-tables.js'
 import { loadTables } from '../../../app/cli/analysis/load-tables.js'
 import { neverAborted } from '../../../domain/abortable.js'
+import type { Opt } from '../../../domain/contact.js'
 import type { ConversionRecordFacts } from '../../../domain/conversion-record.js'
 import type { DeliveryEvent } from '../../../domain/delivery.js'
 import type { Instant } from '../../../domain/instant.js'
@@ -150,6 +151,33 @@ test('who opted out of the sender before the account used it is opted out', asyn
   const rows = await rowsOf(connection, 'SELECT opted_out, opted_out_at FROM contacts')
   await close()
   t.deepEqual(rows, [{ opted_out: true, opted_out_at: history[1]?.time }])
+})
+
+test('of an opt-out and an opt-in in one millisecond the later one counts, also once the contact is erased', async (t) => {
+  const of = { engagement_id: engagementId() }
+  const ids = { contact_id: contactId(), account_id: accountId(), erasure_id: erasureId() }
+  const out: Opt = { meaning: 'opted_out', at: at(2_000) }
+  const back: Opt = { meaning: 'opted_in', at: at(2_000) }
+  const types = { opted_out: 'ContactOptedOut', opted_in: 'ContactOptedIn' } as const
+  for (const opts of [
+    [out, back],
+    [out, back, out],
+  ]) {
+    const isOut = opts.at(-1) === out
+    const submitted = { type: 'LeadSubmitted', data: leadFacts() } as const
+    const said = opts.map(({ meaning }) => [`contact-${contactId()}`, { type: types[meaning], data: of }] as const)
+    const erased = { type: 'ContactErased', data: { ...ids, opted_out: isOut, opts } } as const
+    const known = logOf([`lead-${leadId()}`, submitted], ...said)
+    const closed = logOf([`lead-${leadId()}`, submitted], [`contact-${contactId()}`, erased])
+    for (const history of [known, closed]) {
+      const timed = history.map((event) => ({ ...event, time: event.type === 'ContactErased' ? at(3_000) : at(2_000) }))
+      const store = await writeHistory(memoryEventStore(memoryLog()), timed)
+      const { connection, close } = await loadTables(store, { asOf: at(2_000), isPersonalShown: false }, neverAborted)
+      const rows = await rowsOf(connection, 'SELECT opted_out, opted_out_at FROM contacts')
+      await close()
+      t.deepEqual(rows, [{ opted_out: isOut, opted_out_at: at(2_000) }])
+    }
+  }
 })
 
 test('of a contact that an older version erased an activity tells when it opted out, and nothing else before its erasure', async (t) => {
