@@ -40,7 +40,9 @@ export const messageChanges = (event: Recorded<DomainEvent>): ReadonlyArray<Row>
       const end = last !== undefined && isOver(last) ? undefined : endOf(state)
       // Older versions told of nothing but the beginning and the state.
       const at = history.length === 0 ? began_at : recorded_at
-      const closed = end === undefined ? undefined : { direction, segments, meaning, state: end }
+      // 0 stands for none: no try had begun, or it came in.
+      const tried = segments === 0 ? {} : { segments }
+      const closed = end === undefined ? undefined : { direction, ...tried, meaning, state: end }
       return rowsOf(idsIn(event.data), [...changes, [closed, at, history.length]])
     }
     default:

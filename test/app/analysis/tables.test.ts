@@ -233,3 +233,29 @@ test('a message that was erased while it waited is dropped, and one that was und
     { message_id: messageId(3), state: 'unknown', ...common, ended_at: history[2]?.time ?? null },
   ])
 })
+
+test('a message that was erased before its first try has no segments, nor has one that a contact wrote', async (t) => {
+  const concerned = { account_id: accountId(), contact_id: contactId(), engagement_id: engagementId() }
+  const requested = { type: 'MessageRequested', at: at(0), purpose: 'member' } as const
+  const received = { type: 'MessageReceived', at: at(0), meaning: 'reply' } as const
+  // Older versions left the history out.
+  const erased = [
+    { direction: 'outbound', state: 'requested', history: [requested] },
+    { direction: 'outbound', state: 'requested' },
+    { direction: 'inbound', state: 'received', meaning: 'reply', history: [received] },
+    { direction: 'inbound', state: 'received', meaning: 'reply' },
+  ] as const
+  const history = logOf(
+    ...erased.map((kept, n) => {
+      const data = { ...concerned, message_id: messageId(n), segments: 0, began_at: at(0), ...kept }
+      return [`message-${messageId(n)}`, { type: 'MessageErased', data }] as const
+    }),
+  )
+  const store = await writeHistory(memoryEventStore(memoryLog()), history)
+  const { connection, close } = await loadTables(store, { asOf: undefined, isPersonalShown: false }, neverAborted)
+  t.teardown(close)
+  t.deepEqual(
+    await rowsOf(connection, 'SELECT state, segments FROM messages ORDER BY message_id'),
+    ['dropped', 'dropped', 'received', 'received'].map((state) => ({ state, segments: null })),
+  )
+})
