@@ -91,8 +91,8 @@ export const ContactEvent = t.union([
   eventOf('ContactOptedIn', t.intersection([t.type({ engagement_id: EngagementId }), t.partial({ said: Saying })])),
   /**
    * Closes the stream: all that it held of the person is gone, but that nobody may contact the number. `opts`: the
-   * first of the opt-outs and opt-ins, as far as they had been written when they were read. Older versions left them
-   * out.
+   * first of the opt-outs and opt-ins, as far as they had been written and could be read then. Older versions left
+   * them out.
    */
   eventOf(
     'ContactErased',

@@ -9,21 +9,24 @@ type EraseContact = Extract<ContactCommand, { readonly type: 'EraseContact' }>
 /** Events that are read at once: a number may have been submitted for years. */
 const pageSize = 100
 
-/** The command that closes a contact, with what its stream tells of opting out and in. */
+/**
+ * The command that closes a contact, with what its stream tells of opting out and in. An event that can't be decoded
+ * ends what it tells, and keeps nobody from being erased.
+ */
 export const eraseContactCommand = async (
   { read }: Pick<EventStore, 'read'>,
   contactId: ContactId,
   erasureId: ErasureId,
 ): Promise<Either<StoreFailure, EraseContact>> => {
   const opts: Array<Opt> = []
+  const command = E.right({ type: 'EraseContact', contactId, erasureId, opts } as const)
   for (let from = 0; ;) {
     const page = await read(streamOf(contact, contactId), from, pageSize)
-    if (E.isLeft(page)) return page
+    if (E.isLeft(page)) return page.left.kind === 'corrupt' ? command : page
     const { events } = page.right
     opts.push(...events.flatMap((event) => optOf(event) ?? []))
     const last = events.at(-1)
-    if (last === undefined || events.length < pageSize)
-      return E.right({ type: 'EraseContact', contactId, erasureId, opts })
+    if (last === undefined || events.length < pageSize) return command
     from = last.revision + 1
   }
 }

@@ -43,3 +43,16 @@ test('a contact whose stream can not be read is not erased', async (t) => {
   const read = () => Promise.resolve(E.left(unavailable))
   t.deepEqual(await eraseContactCommand({ read }, contactId(), erasureId()), E.left(unavailable))
 })
+
+test('an event that can not be decoded keeps nobody from being erased', async (t) => {
+  const page = logOf(
+    [stream, { type: 'NumberOptedOut', data: number }],
+    ...Array.from({ length: 99 }, () => [stream, contactCreated] as const),
+  )
+  const corrupt = { kind: 'corrupt', reason: 'an event holds no JSON' } as const
+  const read = (_stream: string, from = 0) =>
+    Promise.resolve(from === 0 ? E.right({ events: page, revision: 100 }) : E.left(corrupt))
+  const opts = [{ meaning: 'opted_out', at: page[0]?.time }]
+  const command = { type: 'EraseContact', contactId: contactId(), erasureId: erasureId(), opts }
+  t.deepEqual(await eraseContactCommand({ read }, contactId(), erasureId()), E.right(command) as never)
+})
