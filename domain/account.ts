@@ -56,8 +56,8 @@ export type AccountEvent = t.TypeOf<typeof AccountEvent>
  * An event of either copies all that there are, so that many would make an account slow to fold. Keys that were
  * revoked, and members that were removed, leave the state: an account may have had any number of them.
  */
-export const maximalApiKeys = 1_000
-export const maximalMembers = 1_000
+export const mostApiKeys = 1_000
+export const mostMembers = 1_000
 
 type ApiKey = { readonly secretHash: string; readonly limitPerMinute: number | null }
 type Member = { readonly email: string; readonly role: MemberRole }
@@ -272,7 +272,7 @@ const decide = (command: AccountCommand, state: AccountState): Either<AccountRef
       return E.right(state.hasErasures ? [] : [{ type: 'ErasuresBegan', data: {} }])
     case 'IssueApiKey': {
       if (state.apiKeys.has(command.apiKeyId)) return E.right([])
-      if (state.apiKeys.size >= maximalApiKeys) return E.left({ kind: 'too-many-api-keys' })
+      if (state.apiKeys.size >= mostApiKeys) return E.left({ kind: 'too-many-api-keys' })
       const { apiKeyId, secretHash, limitPerMinute } = command
       const data = { api_key_id: apiKeyId, secret_hash: secretHash, limit_per_minute: limitPerMinute }
       return E.right([{ type: 'ApiKeyIssued', data }])
@@ -291,7 +291,7 @@ const decide = (command: AccountCommand, state: AccountState): Either<AccountRef
       const email = command.email.toLowerCase()
       const known = [...state.members.values()].some((member) => member.email.toLowerCase() === email)
       if (known) return E.left({ kind: 'member-already-added' })
-      if (state.members.size >= maximalMembers) return E.left({ kind: 'too-many-members' })
+      if (state.members.size >= mostMembers) return E.left({ kind: 'too-many-members' })
       const data = { member_id: command.memberId, email: command.email, role: command.role }
       return E.right([{ type: 'MemberAdded', data }])
     }

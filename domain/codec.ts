@@ -71,11 +71,11 @@ export const Text = new t.Type<string, string, unknown>(
   t.identity,
 )
 
-const maximalTitle = 1_000
+const longestTitle = 1_000
 
 const ShortText = refined(
-  `a text of at most ${maximalTitle.toLocaleString('en-US')} characters`,
-  (value): value is string => typeof value === 'string' && value.trim().length <= maximalTitle,
+  `a text of at most ${longestTitle.toLocaleString('en-US')} characters`,
+  (value): value is string => typeof value === 'string' && value.trim().length <= longestTitle,
 )
 
 /** A text that events carry along, so that their size has a bound. */

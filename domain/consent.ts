@@ -12,7 +12,7 @@ export const consentFields = ['tcpa_opt_in_token', 'tcpa_opt_in_url'] as const
 export type AcceptedHosts = ReadonlyArray<string> | null
 
 /** Of one account, so that an event that lists them stays small. */
-export const maximalConsentHosts = 100
+export const mostConsentHosts = 100
 
 /** The name of a host, without a scheme, a port, a path and a final dot, as a URL spells it. */
 export const ConsentHost = fromText(

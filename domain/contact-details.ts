@@ -3,7 +3,7 @@ import type { LeadDetails } from './lead.js'
 type Fields = Readonly<Record<string, string>>
 
 /** A contact keeps so much of its leads: `bytes` of names and values as UTF-8. A lead alone has no more. */
-export const maximalDetails = { fields: 500, bytes: 64 * 1024 } as const
+export const largestDetails = { fields: 500, bytes: 64 * 1024 } as const
 
 /** Names and values, as UTF-8. */
 export const bytesOf = (fields: Fields): number =>
@@ -25,7 +25,7 @@ export const merged = (old: LeadDetails, byAge: ReadonlyArray<string>, sent: Lea
   }
   const all = { ...old.additional_info, ...sent.additional_info }
   const stays = byAge.filter((name) => !Object.hasOwn(sent.additional_info, name))
-  const dropped = tooMany(all, [...stays, ...Object.keys(sent.additional_info)], maximalDetails.bytes - bytesOf(own))
+  const dropped = tooMany(all, [...stays, ...Object.keys(sent.additional_info)], largestDetails.bytes - bytesOf(own))
   if (dropped.size === 0) return { ...own, additional_info: all }
   return { ...own, additional_info: Object.fromEntries(Object.entries(all).filter(([name]) => !dropped.has(name))) }
 }
@@ -33,7 +33,7 @@ export const merged = (old: LeadDetails, byAge: ReadonlyArray<string>, sent: Lea
 /** The first of the names, without which the others fit. */
 const tooMany = (fields: Fields, names: ReadonlyArray<string>, bytes: number): ReadonlySet<string> => {
   let first = names.length
-  for (let left = bytes; first > 0 && names.length - first < maximalDetails.fields; first -= 1) {
+  for (let left = bytes; first > 0 && names.length - first < largestDetails.fields; first -= 1) {
     const name = names[first - 1] ?? ''
     left -= bytesOfField([name, fields[name] ?? ''])
     if (left < 0) break

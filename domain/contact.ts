@@ -110,7 +110,7 @@ export type ContactEvent = t.TypeOf<typeof ContactEvent>
 type EngagedFacts = Extract<ContactEvent, { readonly type: 'ContactEngaged' }>['data']
 
 /** Engagements of one contact that may be open at a time, so that no event has to name more of them. */
-export const maximalOpen = 100
+export const mostOpen = 100
 
 /** Opt-outs and opt-ins that an erasure leaves at most. */
 export const mostOpts = 1_000
@@ -398,7 +398,7 @@ const optedOut = (
   type: 'ContactOptedOut',
   data: {
     engagement_id,
-    ...(open.length === 0 ? {} : { ended: open.slice(0, maximalOpen) }),
+    ...(open.length === 0 ? {} : { ended: open.slice(0, mostOpen) }),
     ...(confirmation === undefined ? {} : { confirmation }),
     ...(said === undefined ? {} : { said }),
   },
@@ -472,7 +472,7 @@ const engage = (
  * yet.
  */
 const superseded = (open: ReadonlyArray<EngagementId>): ReadonlyArray<EngagementId> =>
-  open.slice(0, Math.min(Math.max(open.length + 1 - maximalOpen, 0), maximalOpen))
+  open.slice(0, Math.min(Math.max(open.length + 1 - mostOpen, 0), mostOpen))
 
 const isNewer = ({ leadId, submittedAt }: SubmittedLead, than: SubmittedLead | undefined): boolean =>
   than === undefined || submittedAt > than.submittedAt || (submittedAt === than.submittedAt && leadId > than.leadId)

@@ -6,7 +6,7 @@ import { eventOf } from './event.js'
 import { AccountId, ContactId, DeliveryId, EngagementId, LeadId, ResendId, Uuid, WebhookId } from './ids.js'
 import { Instant } from './instant.js'
 import { E, unreachable, type Either } from './prelude.js'
-import { maximalAttempts } from './retry-schedule.js'
+import { mostAttempts } from './retry-schedule.js'
 
 /** All but the body. */
 const Subject = t.intersection([
@@ -324,7 +324,7 @@ const recorded = (
   // A second record of one attempt is a repeat: only the next one counts.
   if (outcome.attempt !== state.attempts + 1) return []
   if (delivered) return [{ type: 'DeliverySucceeded', data: { outcome } }]
-  if (state.attemptsOfSchedule + 1 >= maximalAttempts && state.kind !== 'skipped')
+  if (state.attemptsOfSchedule + 1 >= mostAttempts && state.kind !== 'skipped')
     return [abandoned(state, 'retries-exhausted', outcome)]
   return [{ type: 'DeliveryAttemptFailed', data: { outcome, next_attempt_at: nextAttemptAt } }]
 }

@@ -4,7 +4,7 @@ import { eventOf } from './event.js'
 import { AccountId, MemberId, NoticeId, Uuid, WebhookId } from './ids.js'
 import { Instant } from './instant.js'
 import { E, unreachable, type Either } from './prelude.js'
-import { maximalMailAttempts } from './retry-schedule.js'
+import { mostMailAttempts } from './retry-schedule.js'
 
 /** No e-mail address stands here: it stands in the account's stream, and is read there when the notice is sent. */
 const ToMember = t.type({ notice_id: NoticeId, account_id: AccountId, member_id: MemberId, due_at: Instant })
@@ -109,7 +109,7 @@ const decide = (command: NoticeCommand, state: NoticeState): Either<NoticeRefusa
       if (outcome === 'sent') return E.right([{ type: 'NoticeSent', data: { attempt } }])
       const { kind, reason } = outcome
       if (kind === 'refused') return E.right([{ type: 'NoticeAbandoned', data: { why: 'refused', reason } }])
-      if (attempt >= maximalMailAttempts) {
+      if (attempt >= mostMailAttempts) {
         return E.right([{ type: 'NoticeAbandoned', data: { why: 'attempts-exhausted', reason } }])
       }
       return E.right([{ type: 'NoticeAttemptFailed', data: { attempt, reason, next_attempt_at: nextAttemptAt } }])

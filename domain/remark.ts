@@ -45,7 +45,7 @@ export type RemarkRefusal =
   { readonly kind: 'activity-report-too-large' } | { readonly kind: 'remarks-erased' }
 
 /** Of note and properties, in bytes of JSON: the event that carries them stands in the body of a delivery once more. */
-const maximalReport = 32 * 1024
+const largestReport = 32 * 1024
 
 /**
  * A repetition follows what it repeats within minutes: what is remembered of reports must not grow with its engagement.
@@ -78,7 +78,7 @@ const decide = (command: RemarkCommand, state: RemarkState): Either<RemarkRefusa
       if (state.erased) return E.left({ kind: 'remarks-erased' })
       const { remark: made, reportId } = command
       if (reportId !== undefined && state.reports.has(reportId)) return E.right([])
-      if (Buffer.byteLength(JSON.stringify(made)) > maximalReport) return E.left({ kind: 'activity-report-too-large' })
+      if (Buffer.byteLength(JSON.stringify(made)) > largestReport) return E.left({ kind: 'activity-report-too-large' })
       const report = reportId === undefined ? {} : { report_id: reportId }
       return E.right([{ type: 'RemarkMade', data: { ...concerned, ...made, ...report } }])
     }

@@ -4,7 +4,7 @@ import { instantOf, later, millisecondsOf, type Instant } from './instant.js'
 export const deliveryRetries = 18
 
 /** Attempts of one schedule. The webhook is turned off when the last one fails (contract 6.6.4). */
-export const maximalAttempts = deliveryRetries + 1
+export const mostAttempts = deliveryRetries + 1
 
 /**
  * When the next attempt of a delivery comes after `attempt`, from 1 on, failed at `at`: retry n waits (n-1)^4 + 15
@@ -17,7 +17,7 @@ export const nextAttemptAt = (attempt: number, at: Instant, random: number): Ins
 }
 
 /** Tries of one message, over a day: after the last one it is too late for its step. */
-export const maximalMessageTries = 28
+export const mostMessageTries = 28
 
 /**
  * When a message is tried again after `attempt`, from 1 on, failed at `at`: a minute later, then twice as long each
@@ -62,7 +62,7 @@ export const consentFailingSince = (since: Instant, due: Instant, at: Instant): 
 export const noticeRetries = 31
 
 /** A notice is abandoned when the last one fails. */
-export const maximalMailAttempts = noticeRetries + 1
+export const mostMailAttempts = noticeRetries + 1
 
 /** In milliseconds. */
 const firstMailWait = 60_000

@@ -20,8 +20,8 @@ export type Submission = {
   readonly fields: Readonly<Record<string, string>>
 }
 
-const maximalFields = 500
-const maximalLength = 10_000
+const mostFields = 500
+const longestField = 10_000
 
 /**
  * Asked for whatever the playbook says: no contact without a number, no outreach without consent (contract 4.6, rule
@@ -46,7 +46,7 @@ export const decodeSubmission = (
 ): Either<ReadonlyArray<string>, Submission> => {
   if (!isObject(body)) return E.left(['the submission must be an object of fields'])
   const sent = Object.entries(body)
-  if (sent.length > maximalFields) return E.left([`a submission has at most ${maximalFields} fields`])
+  if (sent.length > mostFields) return E.left([`a submission has at most ${mostFields} fields`])
 
   const problems: Array<string> = []
   const reported = new Set<string>()
@@ -58,8 +58,8 @@ export const decodeSubmission = (
     if (typeof value === 'object' && (asked.has(name) || ownFields.has(name))) {
       problems.push(`${shown(name)} must be a text`)
       reported.add(name)
-    } else if (text.length > maximalLength) {
-      problems.push(`${shown(name)} must have at most ${maximalLength.toLocaleString('en-US')} characters`)
+    } else if (text.length > longestField) {
+      problems.push(`${shown(name)} must have at most ${longestField.toLocaleString('en-US')} characters`)
       reported.add(name)
     } else {
       fields.set(name, text)

@@ -24,7 +24,7 @@ export const WebhookSettings = t.type(
 export type WebhookSettings = t.TypeOf<typeof WebhookSettings>
 
 /** Of one account, of those that are not removed: each activity of it becomes a delivery to each of them. */
-export const maximalWebhooks = 100
+export const mostWebhooks = 100
 
 export const WebhookEvent = t.union([
   eventOf('WebhookAdded', t.type({ webhook_id: WebhookId, account_id: AccountId, settings: WebhookSettings })),

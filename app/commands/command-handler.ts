@@ -17,7 +17,7 @@ import { schemaVersion } from '../../domain/stored-event.js'
 import type { Aggregates } from './aggregates.js'
 
 /** Tries in all: after a conflict, or a wrong assumption, the command is decided again. */
-const maximalTries = 4
+const mostTries = 4
 
 type Ports = { readonly aggregates: Aggregates; readonly store: Pick<EventStore, 'readLast'>; readonly clock: Clock }
 
@@ -27,7 +27,7 @@ export const commandHandler = ({ aggregates, store, clock }: Ports): CommandHand
 
   execute: async (decider, id, command, cause, assumed) => {
     const stream = streamOf(decider, id)
-    for (let tries = 0; tries < maximalTries; tries += 1) {
+    for (let tries = 0; tries < mostTries; tries += 1) {
       const loaded = await aggregates.load(decider, stream, tries === 0 ? assumed : undefined)
       if (E.isLeft(loaded)) return loaded
       const aggregate = loaded.right

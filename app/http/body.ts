@@ -100,11 +100,11 @@ export const headerProblem = (
 }
 
 /** Deeper than any field that somebody means, and far from where the platform gives up. */
-const maximalDepth = 100
+const mostLevels = 100
 
 const depthProblem = (body: unknown): Problem | undefined =>
-  isDeeper(body, maximalDepth)
-    ? { kind: 'invalid', messages: [`the body must not be nested more than ${maximalDepth} levels deep`] }
+  isDeeper(body, mostLevels)
+    ? { kind: 'invalid', messages: [`the body must not be nested more than ${mostLevels} levels deep`] }
     : undefined
 
 const isDeeper = (value: unknown, levels: number): boolean =>

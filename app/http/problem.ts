@@ -1,4 +1,4 @@
-import { maximalApiKeys, maximalMembers, type AccountRefusal } from '../../domain/account.js'
+import { mostApiKeys, mostMembers, type AccountRefusal } from '../../domain/account.js'
 import type { Mismatch } from '../../domain/codec.js'
 import type { ContactRefusal } from '../../domain/contact.js'
 import type { ReportRefusal } from '../../domain/conversion-report.js'
@@ -11,7 +11,7 @@ import type { Contended, StoreFailure } from '../../domain/ports.js'
 import { unreachable } from '../../domain/prelude.js'
 import type { RemarkRefusal } from '../../domain/remark.js'
 import type { ResendRefusal } from '../../domain/resend.js'
-import { maximalWebhooks, type WebhookRefusal } from '../../domain/webhook.js'
+import { mostWebhooks, type WebhookRefusal } from '../../domain/webhook.js'
 
 /** Everything that can keep a request from being done. Messages name fields and never hold a value. */
 export type Problem =
@@ -106,11 +106,11 @@ const missing = {
 
 /** What a request that can't be done now says. */
 const conflicts = {
-  'too-many-api-keys': `the account has ${maximalApiKeys.toLocaleString('en-US')} API keys: revoke one before`,
+  'too-many-api-keys': `the account has ${mostApiKeys.toLocaleString('en-US')} API keys: revoke one before`,
   'member-already-added': 'email belongs to a member already',
-  'too-many-members': `the account has ${maximalMembers.toLocaleString('en-US')} members: remove one before`,
+  'too-many-members': `the account has ${mostMembers.toLocaleString('en-US')} members: remove one before`,
   'playbook-in-use': 'a marketing source uses this playbook',
-  'too-many-webhooks': `the account has as many webhooks as it may have, which are ${maximalWebhooks}: remove one first`,
+  'too-many-webhooks': `the account has as many webhooks as it may have, which are ${mostWebhooks}: remove one first`,
   'contact-opted-out': 'the contact opted out of messages',
   'text-outdated': 'the contrary was said to the sender since: write the text again under another Idempotency-Key',
   'delivery-erased': 'what was to be posted is erased',

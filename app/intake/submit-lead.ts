@@ -1,6 +1,6 @@
 import { newAggregate } from '../../domain/aggregate.js'
 import { consentOnArrival } from '../../domain/consent.js'
-import { bytesOf, maximalDetails } from '../../domain/contact-details.js'
+import { bytesOf, largestDetails } from '../../domain/contact-details.js'
 import { erasureIdOf, submissionKeyIdOf } from '../../domain/derived-id.js'
 import type { EngagementId, ErasureId, LeadId } from '../../domain/ids.js'
 import type { Instant } from '../../domain/instant.js'
@@ -44,7 +44,7 @@ export const submitLead = (ports: SubmitPorts): Endpoint<AcceptingSource>['handl
 const submissionIn = ({ body }: Request, { playbook }: AcceptingSource, now: Instant): Either<Problem, Submission> => {
   const submission = decodeSubmission(playbook.settings.required_fields, now, body)
   if (E.isLeft(submission)) return E.left({ kind: 'invalid', messages: submission.left })
-  const isTooLarge = bytesOf(submission.right.fields) > maximalDetails.bytes
+  const isTooLarge = bytesOf(submission.right.fields) > largestDetails.bytes
   return isTooLarge ? E.left({ kind: 'fields-too-large' }) : submission
 }
 

@@ -6,7 +6,7 @@ import { message, type MessageReport, type MessageState } from '../../domain/mes
 import type { Clock, CommandHandler, StoreFailure } from '../../domain/ports.js'
 import { E, flow, pipe, TE, type TaskEither } from '../../domain/prelude.js'
 import { sender, type SenderCommand } from '../../domain/sender.js'
-import { maximalMessageTries, nextMessageTryAt } from '../../domain/retry-schedule.js'
+import { mostMessageTries, nextMessageTryAt } from '../../domain/retry-schedule.js'
 import type { TextProvider } from '../../domain/text-provider.js'
 import type { ClientCommands } from '../commands/client-commands.js'
 import { loadState } from '../commands/states/current-states.js'
@@ -106,7 +106,7 @@ const retryAtOf =
     report: MessageReport,
   ): TaskEither<StoreFailure, Instant | undefined> =>
   async () => {
-    const isAllowed = attempt < maximalMessageTries || report.kind === 'sender-blocked'
+    const isAllowed = attempt < mostMessageTries || report.kind === 'sender-blocked'
     const retryAt = kind === 'waiting' ? dueAt : isAllowed ? nextMessageTryAt(attempt, clock.now()) : undefined
     // Of what was asked for it is decided at its next turn whether there is still time.
     if (request !== undefined) return E.right(retryAt)

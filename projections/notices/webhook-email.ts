@@ -1,5 +1,5 @@
 import type { WebhookNotice } from '../../domain/notice.js'
-import { maximalAttempts } from '../../domain/retry-schedule.js'
+import { mostAttempts } from '../../domain/retry-schedule.js'
 import { mostCounted } from '../ports.js'
 import { readableTime } from './readable-time.js'
 import type { Mail } from './mail-sender.js'
@@ -12,7 +12,7 @@ export const webhookEmail = (facts: WebhookNotice, context: EmailContext): Pick<
   const since = failing_since === undefined ? [] : [`Failing since: ${readableTime(failing_since)}`]
   const lines = [
     `The webhook ${webhook_id} to ${origin} was turned off:`,
-    `one delivery failed ${maximalAttempts} times, and nothing is posted to it any more.`,
+    `one delivery failed ${mostAttempts} times, and nothing is posted to it any more.`,
     '',
     ...since,
     `Turned off at: ${readableTime(turned_off_at)}`,

@@ -1,7 +1,7 @@
 import test from 'ava'
 import fc from 'fast-check'
 import assert from 'node:assert/strict'
-import { bytesOf, fieldsByAge, maximalDetails, merged } from '../../domain/contact-details.js'
+import { bytesOf, fieldsByAge, largestDetails, merged } from '../../domain/contact-details.js'
 import { codePoint } from '../kit/domain/code-point.js'
 import { holds } from '../kit/domain/property.js'
 import { details } from '../kit/domain/samples.js'
@@ -58,13 +58,13 @@ test('whatever leads come, a contact stays within its bounds and has all of the 
     .map(([text, times]) => text.repeat(times))
   const fields = fc
     .dictionary(fc.string({ unit: codePoint, maxLength: 20 }), value, { maxKeys: 40, size: 'max' })
-    .filter((sent) => bytesOf(sent) < maximalDetails.bytes - 100)
+    .filter((sent) => bytesOf(sent) < largestDetails.bytes - 100)
   holds(
     t,
     fc.property(fc.array(fields, { minLength: 1, maxLength: 8 }), (leads) => {
       const { additional_info, byAge, ...own } = afterLeads(...leads)
-      assert.ok(byAge.length <= maximalDetails.fields)
-      assert.ok(bytesOf(additional_info) + bytesOf(own) <= maximalDetails.bytes)
+      assert.ok(byAge.length <= largestDetails.fields)
+      assert.ok(bytesOf(additional_info) + bytesOf(own) <= largestDetails.bytes)
       assert.deepEqual([...byAge].sort(), Object.keys(additional_info).sort())
       for (const [name, value] of Object.entries(leads.at(-1) ?? {})) assert.equal(additional_info[name], value)
     }),

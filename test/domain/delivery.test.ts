@@ -6,7 +6,7 @@ import type { ResendId } from '../../domain/ids.js'
 import { at, deliveryFacts, deliveryId, resendId, webhookId } from '../kit/domain/samples.js'
 import { given } from '../kit/domain/specification.js'
 import { rightOf } from '../kit/right-of.js'
-import { deliveryRetries, maximalAttempts } from '../../domain/retry-schedule.js'
+import { deliveryRetries, mostAttempts } from '../../domain/retry-schedule.js'
 
 const outcome = (attempt: number, status: number | null = 500): AttemptOutcome => ({
   attempt,
@@ -42,7 +42,7 @@ const abandoned = (why: 'retries-exhausted' | 'webhook-removed', last: AttemptOu
   },
 })
 
-const exhausted = [due, ...failures(deliveryRetries), abandoned('retries-exhausted', outcome(maximalAttempts))]
+const exhausted = [due, ...failures(deliveryRetries), abandoned('retries-exhausted', outcome(mostAttempts))]
 const resumed: DeliveryEvent = { type: 'DeliveryResumed', data: { due_at: at(9) } }
 const skipped: DeliveryEvent = { type: 'DeliverySkipped', data: { chosen_by: 'operator' } }
 const resume: DeliveryCommand = { type: 'ResumeDelivery', dueAt: at(9) }
@@ -103,7 +103,7 @@ test('an attempt that was recorded before is already so, however it ended', (t) 
 
 test('an attempt counts only in its turn', (t) => {
   given(t, delivery, due).when(attempt(2)).isAlreadySo()
-  given(t, delivery, due).when(attempt(maximalAttempts)).isAlreadySo()
+  given(t, delivery, due).when(attempt(mostAttempts)).isAlreadySo()
 })
 
 test('the last failure but one leaves one retry, the last one abandons', (t) => {
@@ -111,18 +111,18 @@ test('the last failure but one leaves one retry, the last one abandons', (t) => 
     .when(attempt(deliveryRetries))
     .then(failed(deliveryRetries))
   given(t, delivery, due, ...failures(deliveryRetries))
-    .when(attempt(maximalAttempts))
-    .then(abandoned('retries-exhausted', outcome(maximalAttempts)))
+    .when(attempt(mostAttempts))
+    .then(abandoned('retries-exhausted', outcome(mostAttempts)))
 })
 
 test('the last retry may still succeed', (t) => {
   given(t, delivery, due, ...failures(deliveryRetries))
-    .when(attempt(maximalAttempts, 200))
-    .then(succeeded(maximalAttempts))
+    .when(attempt(mostAttempts, 200))
+    .then(succeeded(mostAttempts))
 })
 
 test('a delivery whose retries are exhausted is not tried again by itself, and not held', (t) => {
-  for (const command of [attempt(maximalAttempts), attempt(maximalAttempts + 1, 200), hold]) {
+  for (const command of [attempt(mostAttempts), attempt(mostAttempts + 1, 200), hold]) {
     given(t, delivery, ...exhausted)
       .when(command)
       .isAlreadySo()
@@ -164,8 +164,8 @@ test('the attempt that was in flight when its delivery was skipped counts, and l
   given(t, delivery, due, held, skipped).when(attempt(1, 200)).then(succeeded(1))
   given(t, delivery, due, held, skipped).when(attempt(1)).then(failed(1))
   given(t, delivery, due, ...failures(deliveryRetries), held, skipped)
-    .when(attempt(maximalAttempts))
-    .then(failed(maximalAttempts))
+    .when(attempt(mostAttempts))
+    .then(failed(mostAttempts))
   t.is([due, held, skipped, failed(1)].reduce(delivery.evolve, delivery.initial).kind, 'skipped')
 })
 
@@ -194,14 +194,14 @@ test('what is held or exhausted is caught up with or skipped, once', (t) => {
 })
 
 test('what is caught up with has a whole schedule before it, counted on from those it had', (t) => {
-  const again = Array.from({ length: deliveryRetries }, (_, n) => failed(maximalAttempts + 1 + n))
+  const again = Array.from({ length: deliveryRetries }, (_, n) => failed(mostAttempts + 1 + n))
   given(t, delivery, ...exhausted, resumed)
-    .when(attempt(maximalAttempts + 1))
-    .then(failed(maximalAttempts + 1))
-  const last = abandoned('retries-exhausted', outcome(2 * maximalAttempts))
+    .when(attempt(mostAttempts + 1))
+    .then(failed(mostAttempts + 1))
+  const last = abandoned('retries-exhausted', outcome(2 * mostAttempts))
   if (last.type !== 'DeliveryAbandoned') return t.fail()
   given(t, delivery, ...exhausted, resumed, ...again)
-    .when(attempt(2 * maximalAttempts))
+    .when(attempt(2 * mostAttempts))
     .then({ ...last, data: { ...last.data, failing_since: at(9) } })
 })
 
@@ -221,12 +221,12 @@ test('a resend that fails counts for nothing, and one that succeeds ends the del
   given(t, delivery, due, failed(1), askedFor(), resent(2)).when(attempt(3)).then(failed(3))
   given(t, delivery, due, failed(1), askedFor(), resent(2, 200)).when(attempt(3)).isAlreadySo()
   given(t, delivery, ...exhausted, askedFor())
-    .when(resend(maximalAttempts + 1))
-    .then(resent(maximalAttempts + 1))
+    .when(resend(mostAttempts + 1))
+    .then(resent(mostAttempts + 1))
   // One failure of its own is lacking, since that of a resend does not count: a retry is left.
   given(t, delivery, due, ...failures(deliveryRetries - 1), askedFor(), resent(deliveryRetries))
-    .when(attempt(maximalAttempts))
-    .then(failed(maximalAttempts))
+    .when(attempt(mostAttempts))
+    .then(failed(mostAttempts))
 })
 
 test('a second record of one resend is a repeat, and none is recorded that nobody asked for', (t) => {
@@ -236,7 +236,7 @@ test('a second record of one resend is a repeat, and none is recorded that nobod
 })
 
 test('a resend of many requests each delivery once, and another one may request it again', (t) => {
-  const one = [...exhausted, askedFor(resendId(1)), resent(maximalAttempts + 1, 500, resendId(1))]
+  const one = [...exhausted, askedFor(resendId(1)), resent(mostAttempts + 1, 500, resendId(1))]
   given(t, delivery, ...one)
     .when(askFor(resendId(1)))
     .isAlreadySo()

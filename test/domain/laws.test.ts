@@ -18,7 +18,7 @@ import { E } from '../../domain/prelude.js'
 import { remark } from '../../domain/remark.js'
 import { resend } from '../../domain/resend.js'
 import { sender } from '../../domain/sender.js'
-import { maximalAttempts } from '../../domain/retry-schedule.js'
+import { mostAttempts } from '../../domain/retry-schedule.js'
 import { decodeStoredEvent, schemaVersion } from '../../domain/stored-event.js'
 import { senderOptOut } from '../../domain/sender-opt-out.js'
 import { submissionKey } from '../../domain/submission-key.js'
@@ -241,13 +241,13 @@ test('a delivery is attempted as often as its schedule says at most, one after t
     fc.property(endings, ({ successAt, repeats }) => {
       const attempts = Array.from({ length: 25 * repeats }, (_, index) => Math.floor(index / repeats) + 1)
       const events = eventsOf(delivery, [make, ...attempts.map((n) => attempt(n, n === successAt))])
-      const last = Math.min(successAt, maximalAttempts)
+      const last = Math.min(successAt, mostAttempts)
       assert.equal(events.length, 1 + last)
       assert.deepEqual(
         events.slice(1, -1).map((event) => event.type === 'DeliveryAttemptFailed' && event.data.outcome.attempt),
         Array.from({ length: last - 1 }, (_, index) => index + 1),
       )
-      assert.equal(events.at(-1)?.type, successAt <= maximalAttempts ? 'DeliverySucceeded' : 'DeliveryAbandoned')
+      assert.equal(events.at(-1)?.type, successAt <= mostAttempts ? 'DeliverySucceeded' : 'DeliveryAbandoned')
     }),
   )
 })

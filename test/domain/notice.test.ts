@@ -2,7 +2,7 @@ import test from 'ava'
 import { notice, type NoticeCommand, type NoticeEvent, type MailOutcome } from '../../domain/notice.js'
 import { at, noticeFacts } from '../kit/domain/samples.js'
 import { given } from '../kit/domain/specification.js'
-import { maximalMailAttempts } from '../../domain/retry-schedule.js'
+import { mostMailAttempts } from '../../domain/retry-schedule.js'
 
 const attempt = (n: number, outcome: MailOutcome): NoticeCommand => ({
   type: 'RecordAttempt',
@@ -54,14 +54,14 @@ test('a notice that is refused for good is not tried again', (t) => {
 })
 
 test('after its last attempt a notice is given up, unless that one succeeds', (t) => {
-  const last = given(t, notice, due, ...failures(maximalMailAttempts - 1))
+  const last = given(t, notice, due, ...failures(mostMailAttempts - 1))
   last
-    .when(attempt(maximalMailAttempts, fails))
+    .when(attempt(mostMailAttempts, fails))
     .then({ type: 'NoticeAbandoned', data: { why: 'attempts-exhausted', reason: 'SMTP 451' } })
-  last.when(attempt(maximalMailAttempts, 'sent')).then(sent(maximalMailAttempts))
-  given(t, notice, due, ...failures(maximalMailAttempts - 2))
-    .when(attempt(maximalMailAttempts - 1, fails))
-    .then(failed(maximalMailAttempts - 1))
+  last.when(attempt(mostMailAttempts, 'sent')).then(sent(mostMailAttempts))
+  given(t, notice, due, ...failures(mostMailAttempts - 2))
+    .when(attempt(mostMailAttempts - 1, fails))
+    .then(failed(mostMailAttempts - 1))
 })
 
 test('a member who was removed is not told', (t) => {

@@ -7,7 +7,7 @@ import type { DomainEvent } from '../../domain/events.js'
 import type { Recorded } from '../../domain/event.js'
 import { E } from '../../domain/prelude.js'
 import { reactions } from '../../domain/reactions.js'
-import { deliveryRetries, maximalAttempts } from '../../domain/retry-schedule.js'
+import { deliveryRetries, mostAttempts } from '../../domain/retry-schedule.js'
 import { webhook } from '../../domain/webhook.js'
 import { holds } from '../kit/domain/property.js'
 import { accountId, at, deliveryFacts, deliveryId, uuid, webhookId, webhookSettings } from '../kit/domain/samples.js'
@@ -21,8 +21,8 @@ type Step =
   | { readonly does: 'turn on' | 'change' }
 
 const steps: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 8, arbitrary: some('fail', maximalAttempts) },
-  { weight: 3, arbitrary: some('fail late', maximalAttempts) },
+  { weight: 8, arbitrary: some('fail', mostAttempts) },
+  { weight: 3, arbitrary: some('fail late', mostAttempts) },
   some('succeed', 1),
   { weight: 2, arbitrary: some('resend and fail', 30) },
   fc.record({ does: fc.constant('hold' as const), n: fc.constantFrom(...numbers) }),

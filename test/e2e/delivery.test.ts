@@ -14,7 +14,7 @@ import {
 } from '../kit/service/subscription.js'
 import { idsOf, openAccount } from '../kit/service/account.js'
 import { sleep } from '../kit/time/until.js'
-import { maximalAttempts } from '../../domain/retry-schedule.js'
+import { mostAttempts } from '../../domain/retry-schedule.js'
 
 const site = serviceForFile()
 /** Fifteen seconds pass in 75 ms. */
@@ -360,7 +360,7 @@ test('the last failed attempt of a delivery turns the webhook off, and what foll
   const { account, receiver, webhookId } = await subscribed(t, rushing)
   receiver.answer(() => 500)
   const { next_engagement_id } = await account.submitted()
-  const requests = await receiver.received(maximalAttempts)
+  const requests = await receiver.received(mostAttempts)
   const off = await turned(account, webhookId, 'off')
   t.is(off?.['state'], 'off')
   t.like(off?.['turned_off'], { reason: 'status 500' })
@@ -373,19 +373,19 @@ test('the last failed attempt of a delivery turns the webhook off, and what foll
   t.is((await account.report(next_engagement_id, 'event', 'interested')).status, 201)
   const [held, failed] = await settledDeliveries(account, webhookId, 2)
   t.like(held, { label: 'interested', state: 'held', attempts: 0 })
-  t.like(failed, { label: 'started', state: 'failed', attempts: maximalAttempts })
-  t.like(failed?.['last_outcome'], { attempt: maximalAttempts, status: 500 })
+  t.like(failed, { label: 'started', state: 'failed', attempts: mostAttempts })
+  t.like(failed?.['last_outcome'], { attempt: mostAttempts, status: 500 })
   await sleep(100)
-  t.is(receiver.requests.length, maximalAttempts)
+  t.is(receiver.requests.length, mostAttempts)
 })
 
 test('the last retry may still succeed, and then nothing is turned off (contract 6.6.4)', async (t) => {
   const { account, receiver, webhookId } = await subscribed(t, rushing)
-  receiver.answer((n) => (n < maximalAttempts ? 500 : 200))
+  receiver.answer((n) => (n < mostAttempts ? 500 : 200))
   await account.submitted()
-  await receiver.received(maximalAttempts)
+  await receiver.received(mostAttempts)
   const [delivery] = await settledDeliveries(account, webhookId, 1)
-  t.like(delivery, { state: 'succeeded', attempts: maximalAttempts })
+  t.like(delivery, { state: 'succeeded', attempts: mostAttempts })
   t.is((await webhookOf(account, webhookId))?.['state'], 'on')
 })
 
@@ -395,7 +395,7 @@ test('a webhook that is off does not concern another of the same account', async
   const fine = await receiverFor(t)
   await account.addWebhook({ url: fine.url, token: hookToken })
   await account.submitted()
-  await receiver.received(maximalAttempts)
+  await receiver.received(mostAttempts)
   await turned(account, webhookId, 'off')
   await account.submitted()
   t.is((await fine.received(2)).length, 2)

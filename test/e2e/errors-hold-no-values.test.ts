@@ -9,7 +9,7 @@ import { operatorKey } from '../kit/service/settings.js'
 import { deliveriesOf, longestDelivery, turned } from '../kit/service/subscription.js'
 import { temporaryDirectory } from '../kit/temporary-directory.js'
 import { until } from '../kit/time/until.js'
-import { maximalAttempts } from '../../domain/retry-schedule.js'
+import { mostAttempts } from '../../domain/retry-schedule.js'
 
 const mark = (): string => `zz${randomBytes(6).toString('hex')}`
 
@@ -90,7 +90,7 @@ const collect = async (
   const good = lead(values)
   const key = { 'idempotency-key': secrets.idempotencyKey }
   const submitted = having(await account.submit(good, key), 'contact_id')
-  await receiver.received(maximalAttempts)
+  await receiver.received(mostAttempts)
   await turned(account, webhookId, 'off')
   await followUp(account, webhookId)
 

@@ -9,7 +9,7 @@ import { openAccount } from '../kit/service/account.js'
 import { dataDirectory } from '../kit/service/data-directory.js'
 import { serviceFor } from '../kit/service/in-process-service.js'
 import { sleep, until } from '../kit/time/until.js'
-import { maximalAttempts } from '../../domain/retry-schedule.js'
+import { mostAttempts } from '../../domain/retry-schedule.js'
 
 /** Four days pass in a third of a second. */
 const rushing = { clockRate: 1_000_000 }
@@ -34,7 +34,7 @@ const turnedOff = async (t: ExecutionContext, site: Site) => {
   const url = `${receiver.url}/path-of-the-hook?key=in-the-query`
   const webhookId = await account.addWebhook({ url, token: 'token-of-the-hook' })
   await account.submitted({ first_name: 'Zebedee' })
-  await receiver.received(maximalAttempts)
+  await receiver.received(mostAttempts)
   return { account, webhookId, origin: new URL(receiver.url).origin }
 }
 

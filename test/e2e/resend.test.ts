@@ -19,7 +19,7 @@ import {
 import { openAccount, type Account } from '../kit/service/account.js'
 import { until } from '../kit/time/until.js'
 import { nobody } from '../kit/domain/samples.js'
-import { maximalAttempts } from '../../domain/retry-schedule.js'
+import { mostAttempts } from '../../domain/retry-schedule.js'
 
 const site = serviceForFile()
 /** Four days pass in a third of a second. */
@@ -102,7 +102,7 @@ test('a webhook that is off gets what is resent: the one that failed, one that i
   const { account, receiver, webhookId } = await subscribed(t, rushing)
   receiver.answer(() => 500)
   const { next_engagement_id } = await account.submitted()
-  await receiver.received(maximalAttempts)
+  await receiver.received(mostAttempts)
   await turned(account, webhookId, 'off')
   await account.report(next_engagement_id, 'event', 'interested')
   await account.report(next_engagement_id, 'event', 'phone_call_missed')
@@ -110,13 +110,13 @@ test('a webhook that is off gets what is resent: the one that failed, one that i
   const idOf = (wanted: string): string => all.find(({ label }) => label === wanted)?.id ?? 'none'
 
   t.is((await resend(account, webhookId, idOf('started'))).status, 202)
-  await deliveryAfter(account, webhookId, idOf('started'), maximalAttempts + 1)
+  await deliveryAfter(account, webhookId, idOf('started'), mostAttempts + 1)
   receiver.answer(() => 200)
   for (const label of ['started', 'interested']) {
     const { state } = having(await resend(account, webhookId, idOf(label)), 'delivery')
     t.is(state, label === 'started' ? 'failed' : 'held')
   }
-  await receiver.received(maximalAttempts + 3)
+  await receiver.received(mostAttempts + 3)
   await deliveriesIn(account, webhookId, 'succeeded', 2)
   t.deepEqual(
     (await deliveriesOf(account, webhookId)).map(({ label, state }) => [label, state]),
@@ -127,19 +127,19 @@ test('a webhook that is off gets what is resent: the one that failed, one that i
     ],
   )
   t.is((await webhookOf(account, webhookId))?.['state'], 'off')
-  t.is(receiver.requests.length, maximalAttempts + 3)
+  t.is(receiver.requests.length, mostAttempts + 3)
 
   await account.manage('POST', `/webhooks/${webhookId}/turn_on`, { catch_up: true })
-  await receiver.received(maximalAttempts + 4)
+  await receiver.received(mostAttempts + 4)
   await settledDeliveries(account, webhookId, 3)
-  t.is(receiver.requests.length, maximalAttempts + 4, 'what was delivered meanwhile is not caught up with')
+  t.is(receiver.requests.length, mostAttempts + 4, 'what was delivered meanwhile is not caught up with')
 })
 
 test('what was skipped can still be resent', async (t) => {
   const { account, receiver, webhookId } = await subscribed(t, rushing)
-  receiver.answer((n) => (n <= maximalAttempts ? 500 : 200))
+  receiver.answer((n) => (n <= mostAttempts ? 500 : 200))
   await account.submitted()
-  await receiver.received(maximalAttempts)
+  await receiver.received(mostAttempts)
   await turned(account, webhookId, 'off')
   await account.manage('POST', `/webhooks/${webhookId}/turn_on`, { catch_up: false })
   const [skipped] = await deliveriesIn(account, webhookId, 'skipped', 1)
@@ -232,7 +232,7 @@ const ended = (account: Account, webhookId: string, id: string): Promise<Managed
       state !== 'running' && Number(requested) === Number(delivered) + Number(failed),
   )
 
-const exhausted = (minutes: number) => ({ at: minutesAgo(minutes), attempts: maximalAttempts })
+const exhausted = (minutes: number) => ({ at: minutesAgo(minutes), attempts: mostAttempts })
 
 test('a resend of many posts each failed delivery of its period exactly once, and tells how far it is', async (t) => {
   const inPeriod = Array.from({ length: 40 }, (_, n) => exhausted(100 - n))

@@ -5,7 +5,7 @@ import type { Received } from '../kit/network/receiver.js'
 import { serviceForFile } from '../kit/service/in-process-service.js'
 import { subscribed, turned, webhookIdOf, deliveriesIn, longestDelivery } from '../kit/service/subscription.js'
 import { until } from '../kit/time/until.js'
-import { maximalAttempts } from '../../domain/retry-schedule.js'
+import { mostAttempts } from '../../domain/retry-schedule.js'
 
 /** Four days pass in a third of a second. */
 const rushing = serviceForFile({ clockRate: 1_000_000 })
@@ -27,16 +27,16 @@ for (const format of ['agent', 'flat']) {
     await receiver.received(1)
     await changed(1)
     await turned(account, webhookId, 'off')
-    t.is(attempts().length, maximalAttempts)
+    t.is(attempts().length, mostAttempts)
     await changed(2)
     const id = webhookIdOf(receiver.requests[0] as Received)
     await account.manage('POST', `/webhooks/${webhookId}/deliveries/${id}/resend`)
-    await until('the resend has come', longestDelivery, () => attempts().length === maximalAttempts + 1)
+    await until('the resend has come', longestDelivery, () => attempts().length === mostAttempts + 1)
     await changed(3)
     receiver.answer(() => 200)
     await account.manage('POST', `/webhooks/${webhookId}/turn_on`, { catch_up: true })
     await deliveriesIn(account, webhookId, 'succeeded', 4)
-    t.is(attempts().length, maximalAttempts + 2)
+    t.is(attempts().length, mostAttempts + 2)
     t.is(new Set(attempts().map(digestOf)).size, 1)
     t.is(new Set(receiver.requests.map(digestOf)).size, 4, 'the other leads differ')
     t.regex(receiver.requests.at(0)?.body.toString('utf8') ?? '', format === 'agent' ? /"Zoë"/ : /"L-0"/)

@@ -1,5 +1,5 @@
 import test from 'ava'
-import { maximalAttempts } from '../../domain/retry-schedule.js'
+import { mostAttempts } from '../../domain/retry-schedule.js'
 import { serviceForFile } from '../kit/service/in-process-service.js'
 import { subscribed, turned, webhookIdOf } from '../kit/service/subscription.js'
 import { sleep } from '../kit/time/until.js'
@@ -31,5 +31,5 @@ test('a webhook whose receiver is silent is turned off by its oldest delivery wh
   t.true(requests < mostRequests, `${requests} requests until the webhook was off`)
   t.is(off?.['state'], 'off')
   const ids = receiver.requests.map(webhookIdOf)
-  t.is(ids.filter((id) => id === ids[0]).length, maximalAttempts)
+  t.is(ids.filter((id) => id === ids[0]).length, mostAttempts)
 })

@@ -16,7 +16,7 @@ import {
 } from '../kit/service/subscription.js'
 import { until, sleep } from '../kit/time/until.js'
 import { openAccount } from '../kit/service/account.js'
-import { maximalAttempts } from '../../domain/retry-schedule.js'
+import { mostAttempts } from '../../domain/retry-schedule.js'
 
 /** Four days pass in a third of a second. */
 const rushing = serviceForFile({ clockRate: 1_000_000 })
@@ -29,10 +29,10 @@ const turnedOff = async (t: ExecutionContext): Promise<Off> => {
   const { account, receiver, webhookId } = subscription
   receiver.answer(() => 500)
   const { next_engagement_id: engagementId } = await account.submitted()
-  await receiver.received(maximalAttempts)
+  await receiver.received(mostAttempts)
   await turned(account, webhookId, 'off')
   receiver.answer(() => 200)
-  return { ...subscription, engagementId, turnOffAttempts: maximalAttempts }
+  return { ...subscription, engagementId, turnOffAttempts: mostAttempts }
 }
 
 const shownOf = (request: Received): string =>
@@ -57,7 +57,7 @@ test('turned on to catch up, a webhook gets what was held, and what turned it of
   const attempts = Object.fromEntries(
     all.map((one) => [`${String(one['label'])} ${String(one['engagement_id'])}`, one]),
   )
-  t.is(attempts[`started ${engagementId}`]?.['attempts'], maximalAttempts + 1, 'attempts are numbered on')
+  t.is(attempts[`started ${engagementId}`]?.['attempts'], mostAttempts + 1, 'attempts are numbered on')
   t.is(attempts[`interested ${engagementId}`]?.['attempts'], 1)
 
   const shown = await webhookOf(account, webhookId)
@@ -144,19 +144,19 @@ test('what is caught up with has all its attempts again, and may turn the webhoo
   const { account, receiver, webhookId, turnOffAttempts } = await turnedOff(t)
   receiver.answer(() => 503)
   await account.manage('POST', `/webhooks/${webhookId}/turn_on`, { catch_up: true })
-  const requests = await receiver.received(turnOffAttempts + maximalAttempts)
+  const requests = await receiver.received(turnOffAttempts + mostAttempts)
   const off = await turned(account, webhookId, 'off')
   t.like(off?.['turned_off'], { reason: 'status 503' })
   t.is(new Set(requests.map(webhookIdOf)).size, 1)
   const [failed] = await settledDeliveries(account, webhookId, 1)
-  t.like(failed, { state: 'failed', attempts: 2 * maximalAttempts })
-  t.is(receiver.requests.length, turnOffAttempts + maximalAttempts)
+  t.like(failed, { state: 'failed', attempts: 2 * mostAttempts })
+  t.is(receiver.requests.length, turnOffAttempts + mostAttempts)
 
   receiver.answer(() => 200)
   await account.manage('POST', `/webhooks/${webhookId}/turn_on`, { catch_up: true })
-  await receiver.received(turnOffAttempts + maximalAttempts + 1)
+  await receiver.received(turnOffAttempts + mostAttempts + 1)
   const [delivered] = await settledDeliveries(account, webhookId, 1)
-  t.like(delivered, { state: 'succeeded', attempts: 2 * maximalAttempts + 1 })
+  t.like(delivered, { state: 'succeeded', attempts: 2 * mostAttempts + 1 })
 })
 
 test('what was skipped stays skipped when the webhook is turned off and on again', async (t) => {
@@ -165,11 +165,11 @@ test('what was skipped stays skipped when the webhook is turned off and on again
   await deliveriesIn(account, webhookId, 'skipped', 1)
   receiver.answer(() => 500)
   await account.report(engagementId, 'event', 'interested')
-  await receiver.received(turnOffAttempts + maximalAttempts)
+  await receiver.received(turnOffAttempts + mostAttempts)
   await turned(account, webhookId, 'off')
   receiver.answer(() => 200)
   await account.manage('POST', `/webhooks/${webhookId}/turn_on`, { catch_up: true })
-  await receiver.received(turnOffAttempts + maximalAttempts + 1)
+  await receiver.received(turnOffAttempts + mostAttempts + 1)
   const all = await settledDeliveries(account, webhookId, 2)
   t.deepEqual(
     all.map(({ label, state }) => [label, state]),
@@ -178,7 +178,7 @@ test('what was skipped stays skipped when the webhook is turned off and on again
       ['started', 'skipped'],
     ],
   )
-  t.is(receiver.requests.length, turnOffAttempts + maximalAttempts + 1)
+  t.is(receiver.requests.length, turnOffAttempts + mostAttempts + 1)
 })
 
 test('turning on a webhook that is on changes nothing', async (t) => {

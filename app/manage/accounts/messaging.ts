@@ -1,6 +1,6 @@
 import { account, type AccountCommand, type AccountState } from '../../../domain/account.js'
 import { NaturalNumber, refined, t } from '../../../domain/codec.js'
-import { ConsentHost, maximalConsentHosts } from '../../../domain/consent.js'
+import { ConsentHost, mostConsentHosts } from '../../../domain/consent.js'
 import { MessageText } from '../../../domain/message-template.js'
 import type { CommandResult } from '../../../domain/ports.js'
 import { E, flow, type Either } from '../../../domain/prelude.js'
@@ -26,7 +26,7 @@ const SenderRequest = t.strict(
   'a sender with from and messages_per_second',
 )
 
-const hostsName = `null or a list of 1 to ${maximalConsentHosts} hosts`
+const hostsName = `null or a list of 1 to ${mostConsentHosts} hosts`
 
 /** Null lifts the restriction, leaves it to the provider's default, or gives the service's own words. */
 const MessagingRequest = t.strict({
@@ -77,7 +77,7 @@ export const messagingEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<O
 const problemIn = (body: MessagingRequest): Problem | undefined => {
   if (Object.values(body).every((value) => value === undefined)) return nothingSent
   const { accepted_consent_hosts: hosts } = body
-  const isBad = hosts !== undefined && hosts !== null && (hosts.length === 0 || hosts.length > maximalConsentHosts)
+  const isBad = hosts !== undefined && hosts !== null && (hosts.length === 0 || hosts.length > mostConsentHosts)
   return isBad ? badHosts : undefined
 }
 

@@ -1,7 +1,7 @@
 import { newAggregate } from '../../../domain/aggregate.js'
 import { WebhookId, type AccountId } from '../../../domain/ids.js'
 import { E, flow, TE } from '../../../domain/prelude.js'
-import { maximalWebhooks, webhook, type WebhookState } from '../../../domain/webhook.js'
+import { mostWebhooks, webhook, type WebhookState } from '../../../domain/webhook.js'
 import { webhookList, type WebhookDocument } from '../../../projections/read-models/lists/webhook-list.js'
 import type { Endpoint } from '../../http/endpoint.js'
 import type { Problem } from '../../http/problem.js'
@@ -88,7 +88,7 @@ export const shownWebhook = (state: WebhookState) => {
  */
 const countProblem = async ({ queries }: ManagePorts, accountId: AccountId): Promise<Problem | undefined> => {
   const count = await queries.count(webhookList, { index: 'by_account', equals: [accountId] })
-  return E.isRight(count) && count.right >= maximalWebhooks ? { kind: 'too-many-webhooks' } : undefined
+  return E.isRight(count) && count.right >= mostWebhooks ? { kind: 'too-many-webhooks' } : undefined
 }
 
 const listed = ({ account_id: _account, ...document }: WebhookDocument) => document

@@ -41,13 +41,13 @@ type SchedulerPorts = {
  * Queues for which the read model is read at the same time. Were it asked for all at once, a slow store would answer
  * none in time, be asked again, and answer none for ever.
  */
-const maximalConcurrentReads = 8
+const mostConcurrentReads = 8
 
 /** Schedules the attempts of any number of queues, which share the slots of this process. */
 export const scheduler = (ports: SchedulerPorts): Scheduler => {
   const { clock } = ports
   const slots = processSlots()
-  const limited = semaphore(maximalConcurrentReads)
+  const limited = semaphore(mostConcurrentReads)
 
   const schedule = (queue: WebhookQueue): void => {
     if (isEnding(queue.lease)) slots.scheduled(queue)

@@ -13,7 +13,7 @@ import {
   type Settled,
 } from '../../../domain/messenger.js'
 import type { Time } from '../../../domain/ports.js'
-import { maximalMessageTries, nextMessageTryAt } from '../../../domain/retry-schedule.js'
+import { mostMessageTries, nextMessageTryAt } from '../../../domain/retry-schedule.js'
 import type { TrackedLinks } from '../../../domain/tracked-link.js'
 import { isEnding, type Lease } from '../../subscriptions/leases.js'
 import { loadOrThrow, positionOf, recordWithRetry } from '../../subscriptions/retries/retried-command.js'
@@ -200,7 +200,7 @@ const endingOf = (
   if (kind !== 'failed' && kind !== 'unreached' && kind !== 'sender-blocked')
     return { type: 'EndMessage', attempt, ending: { kind, reason }, ...after }
   // While the sender is blocked a try says nothing of the message.
-  if (attempt >= maximalMessageTries && kind !== 'sender-blocked')
+  if (attempt >= mostMessageTries && kind !== 'sender-blocked')
     return { type: 'EndMessage', attempt, ending: { kind: 'expired', reason }, ...after }
   const scheduled = nextMessageTryAt(attempt, now)
   const asked = kind === 'failed' ? outcome.retryAt : heldUntil

@@ -5,7 +5,7 @@ import { randomIds } from '../../../adapters/node/ids.js'
 import { reactor } from '../../../app/commands/reactions/reactor.js'
 import { neverAborted } from '../../../domain/abortable.js'
 import { newAggregate } from '../../../domain/aggregate.js'
-import { bytesOf, maximalDetails } from '../../../domain/contact-details.js'
+import { bytesOf, largestDetails } from '../../../domain/contact-details.js'
 import { contact } from '../../../domain/contact.js'
 import { conversionRecord } from '../../../domain/conversion-record.js'
 import { recordFrom } from '../../../domain/conversion-report.js'
@@ -81,7 +81,7 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
 const submissionOf = (n: number, { whom, unit: text, fields, key }: Extract<Step, { readonly does: 'submit' }>) => {
   const few = { phone: `415555010${whom}`, tcpa_opt_in_token: 'c', tcpa_opt_in_url: 'https://c.example' }
   const sent: Record<string, string> = { ...few, external_id: `${n} ${longOf(key, 9_900).slice(0, 9_900)}` }
-  const left = maximalDetails.bytes - bytesOf(sent)
+  const left = largestDetails.bytes - bytesOf(sent)
   for (let field = 0; field < fields; field += 1) {
     const name = `field ${n} ${field}`
     sent[name] = `x${longOf(text, Math.floor(left / fields) - name.length - 1)}`.slice(0, 10_000)
@@ -146,7 +146,7 @@ const open = async () => {
 
   const submit = async (n: number, step: Extract<Step, { readonly does: 'submit' }>): Promise<void> => {
     const submission = decodeSubmission([], clock.now(), submissionOf(n, step))
-    if (E.isLeft(submission) || bytesOf(submission.right.fields) > maximalDetails.bytes) return
+    if (E.isLeft(submission) || bytesOf(submission.right.fields) > largestDetails.bytes) return
     const facts = leadFactsOf(acceptor, submission.right, `led_${ids.ulid()}`, `neg_${ids.ulid()}`)
     contacts.set(step.whom, facts)
     await execute(lead, facts.lead_id, { type: 'SubmitLead', facts })

@@ -3,7 +3,7 @@ import { metrics } from '../../../app/http/monitoring/metrics.js'
 import type { Documents } from '../../../projections/ports.js'
 import { queries } from '../../../projections/queries.js'
 import type { Instant } from '../../../domain/instant.js'
-import { maximalAttempts } from '../../../domain/retry-schedule.js'
+import { mostAttempts } from '../../../domain/retry-schedule.js'
 import type { EventStore } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import { send, sendJson } from '../../kit/network/http.js'
@@ -55,7 +55,7 @@ test('what waits for its next attempt is not due yet', async (t) => {
 })
 
 test('what is held is counted, and the webhooks that are off', async (t) => {
-  const { site, account, webhookId } = await withPast(t, [{ at: minutesAgo(9), attempts: maximalAttempts }])
+  const { site, account, webhookId } = await withPast(t, [{ at: minutesAgo(9), attempts: mostAttempts }])
   await turned(account, webhookId, 'off')
   const { postUrl } = await account.addSource()
   for (let n = 0; n < 2; n += 1) await sendJson(postUrl, 'POST', lead())

@@ -5,7 +5,7 @@ import { contact } from '../../../domain/contact.js'
 import { conversion } from '../../../domain/conversion.js'
 import { conversionRecord } from '../../../domain/conversion-record.js'
 import { fold, streamOf, type Decider } from '../../../domain/decider.js'
-import { maximalAttempts } from '../../../domain/retry-schedule.js'
+import { mostAttempts } from '../../../domain/retry-schedule.js'
 import { delivery, type DeliveryCommand } from '../../../domain/delivery.js'
 import {
   contactIdOf,
@@ -432,7 +432,7 @@ export const historyOf = (taken: ReadonlyArray<Step>): History => {
         const due = pick('DeliveryDue')
         if (due === undefined) return
         const { delivery_id } = due.data
-        const times = does === 'give a delivery up' ? maximalAttempts : 1
+        const times = does === 'give a delivery up' ? mostAttempts : 1
         for (let time = 0; time < times; time += 1) {
           const delivered = times === 1 && how % 3 === 0
           const status = delivered ? 200 : 500

@@ -2,7 +2,7 @@ import { randomIds } from '../../../adapters/node/ids.js'
 import { singleProcessMembership } from '../../../adapters/in-process/single-process-leases.js'
 import { aesVault } from '../../../adapters/node/vault.js'
 import { neverAborted } from '../../../domain/abortable.js'
-import { maximalAttempts } from '../../../domain/retry-schedule.js'
+import { mostAttempts } from '../../../domain/retry-schedule.js'
 import { streamOf } from '../../../domain/decider.js'
 import { delivery, type DeliveryCommand, type DeliveryFacts } from '../../../domain/delivery.js'
 import type { DomainEvent } from '../../../domain/events.js'
@@ -195,7 +195,7 @@ export const openStage = async (watched: (store: EventStore) => EventStore = (st
     /**
      * Records the first attempts of a schedule, by default all, which failed, made by the first version of the webhook.
      */
-    failAttempts: async (n: number, attempts = maximalAttempts) => {
+    failAttempts: async (n: number, attempts = mostAttempts) => {
       for (let attempt = 1; attempt <= attempts; attempt += 1) {
         const outcome = { attempt, status: 503, reason: 'status 503', duration_ms: 1, webhook_version: 1 }
         await tell(n, { type: 'RecordAttempt', delivered: false, outcome, nextAttemptAt: clock.now() })

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { maximalAttempts } from '../../../domain/retry-schedule.js'
+import { mostAttempts } from '../../../domain/retry-schedule.js'
 import { beginning } from '../../../domain/event.js'
 import { millisecondsOf } from '../../../domain/instant.js'
 import type { Arrival } from './receivers.js'
@@ -88,7 +88,7 @@ const versionsAt = (webhook: ReadonlyArray<Event>, { time, head }: Arrival, slac
 const misnumbered = ({ due, events }: DeliveryRecord): ReadonlyArray<string> => {
   const attempts = events.flatMap(outcomesIn).map(({ attempt }) => attempt)
   const isInOrder = attempts.every((attempt, index) => attempt === index + 1)
-  const isOften = schedulesIn(events).some((schedule) => schedule.flatMap(scheduledIn).length > maximalAttempts)
+  const isOften = schedulesIn(events).some((schedule) => schedule.flatMap(scheduledIn).length > mostAttempts)
   const isRight = events.every((event) => {
     const outcome = outcomesIn(event).at(0)
     if (outcome === undefined) return true

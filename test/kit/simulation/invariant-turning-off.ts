@@ -1,4 +1,4 @@
-import { maximalAttempts } from '../../../domain/retry-schedule.js'
+import { mostAttempts } from '../../../domain/retry-schedule.js'
 import type { History } from './simulation.js'
 import {
   isFailure,
@@ -34,7 +34,7 @@ const turnedOff = (webhook: ReadonlyArray<Event>, records: ReadonlyArray<Deliver
     const where = `${off.stream}, version ${index + 1}`
     return [
       ...(before.slice(on + 1).some(({ type }) => type === 'WebhookTurnedOff') ? [`${where} was off already`] : []),
-      ...(failures.length === maximalAttempts && failures.every(isFailure)
+      ...(failures.length === mostAttempts && failures.every(isFailure)
         ? []
         : [`${where} was turned off after ${failures.length} attempts of one delivery`]),
       ...(version > on ? [] : [`${where} was turned off by an attempt of version ${version}`]),

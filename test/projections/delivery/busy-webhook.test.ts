@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'ava'
 import fc from 'fast-check'
 import { instantOf, millisecondsOf } from '../../../domain/instant.js'
-import { maximalAttempts } from '../../../domain/retry-schedule.js'
+import { mostAttempts } from '../../../domain/retry-schedule.js'
 import { at } from '../../kit/domain/samples.js'
 import { holdsAsync } from '../../kit/domain/property.js'
 import { addWebhook, recordActivity, resendOne, submitLead } from '../../kit/simulation/commands.js'
@@ -106,7 +106,7 @@ test('however busy a webhook is whose receiver is silent, its oldest delivery fa
       const oldest = first(history)
       const off = history.events.flatMap((event) => (event.type === 'WebhookTurnedOff' ? [event.data.delivery_id] : []))
       assert.deepEqual(off, [oldest])
-      assert.equal(history.arrivals.filter(({ id }) => id === oldest).length, maximalAttempts)
+      assert.equal(history.arrivals.filter(({ id }) => id === oldest).length, mostAttempts)
       // The request that is open when it becomes due, and one that is no retry.
       const late = Math.max(...lateness(history, oldest))
       assert.ok(late <= 2 * scene.takes * minute, `${late / minute} minutes late`)

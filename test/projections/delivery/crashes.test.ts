@@ -11,7 +11,7 @@ import {
 import { untilAllIsOver } from '../../kit/simulation/eventful-days.js'
 import { breaches } from '../../kit/simulation/invariants.js'
 import { openSimulation, type Command, type History, type Simulation } from '../../kit/simulation/simulation.js'
-import { maximalAttempts } from '../../../domain/retry-schedule.js'
+import { mostAttempts } from '../../../domain/retry-schedule.js'
 
 type EventType = History['events'][number]['type']
 
@@ -27,7 +27,7 @@ const longAway = 4 * 24 * 3_600_000
 const openWithOff = async (isAway: boolean, step: number): Promise<Simulation> => {
   const simulation = openSimulation({
     seed: 1,
-    answer: (_webhook, nth) => ({ status: isAway || nth <= maximalAttempts ? 503 : 200, takes: 100 }),
+    answer: (_webhook, nth) => ({ status: isAway || nth <= mostAttempts ? 503 : 200, takes: 100 }),
     slowest: 0,
     unsaved: 1n,
     longestAway: 5_000,

@@ -4,7 +4,7 @@ import { addWebhook, recordActivity, submitLead } from '../../kit/simulation/com
 import { eventfulDays, untilAllIsOver } from '../../kit/simulation/eventful-days.js'
 import { attemptsIn, breaches } from '../../kit/simulation/invariants.js'
 import { openSimulation, type History, type Scene } from '../../kit/simulation/simulation.js'
-import { maximalAttempts } from '../../../domain/retry-schedule.js'
+import { mostAttempts } from '../../../domain/retry-schedule.js'
 
 const count = ({ events }: History, type: History['events'][number]['type']): number =>
   events.filter((event) => event.type === type).length
@@ -116,7 +116,7 @@ test('a delivery that fails for four days is tried as often as its schedule says
   await simulation.advance(untilAllIsOver)
   const history = await simulation.history()
   t.deepEqual(breaches(history), [])
-  t.is(history.arrivals.length, maximalAttempts)
+  t.is(history.arrivals.length, mostAttempts)
   t.is(count(history, 'WebhookTurnedOff'), 1)
   t.is(count(history, 'DeliveryHeld'), 1)
   const times = history.arrivals.map(({ time }) => time)

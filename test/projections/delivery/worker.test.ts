@@ -1,6 +1,6 @@
 import test from 'ava'
 import type { DomainEvent } from '../../../domain/events.js'
-import { maximalAttempts } from '../../../domain/retry-schedule.js'
+import { mostAttempts } from '../../../domain/retry-schedule.js'
 import { later, millisecondsOf } from '../../../domain/instant.js'
 import { mostRequests } from '../../../projections/delivery/queue/concurrency.js'
 import type { WebhookResponse } from '../../../projections/delivery/webhook-sender.js'
@@ -37,12 +37,12 @@ test('a failing delivery is tried as often as its schedule says, never early, al
   const { addWebhook, makeDue, until, state, sent, clock, close } = harness
   await addWebhook(1)
   await makeDue(1, 1)
-  for (let attempt = 1; attempt <= maximalAttempts; attempt += 1) {
+  for (let attempt = 1; attempt <= mostAttempts; attempt += 1) {
     await until(() => sent.length === attempt)
-    if (attempt < maximalAttempts) await until(() => clock.toNextTimer())
+    if (attempt < mostAttempts) await until(() => clock.toNextTimer())
   }
   await until(async () => (await state(1)).kind === 'failed')
-  t.is(sent.length, maximalAttempts)
+  t.is(sent.length, mostAttempts)
   t.is(new Set(sent.map(({ body, id }) => `${id} ${body}`)).size, 1)
   const waits = at.slice(1).map((time, index) => (time - (at[index] ?? 0)) / 1000)
   // Before retry n: (n-1)^4 + 15 seconds, and half of a jitter of 10·n.
@@ -451,8 +451,8 @@ test('a retry waits while the clock is set back, and comes when it is due', asyn
 })
 
 for (const [what, answer, expected] of [
-  ['succeeds', delivered, { kind: 'succeeded', attempts: maximalAttempts }],
-  ['fails', refused, { kind: 'due', attempts: maximalAttempts }],
+  ['succeeds', delivered, { kind: 'succeeded', attempts: mostAttempts }],
+  ['fails', refused, { kind: 'due', attempts: mostAttempts }],
 ] as const) {
   test(`the last attempt of a schedule that ${what} after its webhook went off and on abandons nothing`, async (t) => {
     const answers = new Map<number, (response: WebhookResponse) => void>()
@@ -466,12 +466,12 @@ for (const [what, answer, expected] of [
       const n = numberOf(request)
       return answers.has(n) ? Promise.resolve(delivered) : new Promise((resolve) => answers.set(n, resolve))
     })
-    const isLastAttempt = ({ data }: DomainEvent) => 'outcome' in data && data.outcome?.attempt === maximalAttempts
+    const isLastAttempt = ({ data }: DomainEvent) => 'outcome' in data && data.outcome?.attempt === mostAttempts
     const abandoned = async () => (await events()).filter(({ type }) => type === 'DeliveryAbandoned').length
     await addWebhook(1)
     for (const n of [1, 2]) {
       await makeDue(n, 1)
-      await failAttempts(n, maximalAttempts - 1)
+      await failAttempts(n, mostAttempts - 1)
     }
     project()
     begin()

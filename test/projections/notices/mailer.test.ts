@@ -40,7 +40,7 @@ import { until } from '../../kit/time/until.js'
 import { openSqliteStores } from '../../kit/stores/sqlite.js'
 import { recordingLogger } from '../../kit/parts/recording-logger.js'
 import { accountWithWebhook } from '../../kit/parts/account-with-webhook.js'
-import { maximalMailAttempts } from '../../../domain/retry-schedule.js'
+import { mostMailAttempts } from '../../../domain/retry-schedule.js'
 
 type Answer = (mail: Mail) => Promise<MailOutcome>
 
@@ -227,9 +227,9 @@ test('a notice that fails is mailed again for about four days, with the same id 
   const began = millisecondsOf(clock.now())
   const { sent } = mail(() => Promise.resolve(greylisted))
   await makeDue(1)
-  for (let attempt = 1; attempt <= maximalMailAttempts; attempt += 1) {
+  for (let attempt = 1; attempt <= mostMailAttempts; attempt += 1) {
     await until(() => sent.length === attempt)
-    if (attempt < maximalMailAttempts) await until(() => clock.toNextTimer())
+    if (attempt < mostMailAttempts) await until(() => clock.toNextTimer())
   }
   await until(() => logged().includes('given up'))
   t.is((await state(1)).kind, 'over')
