@@ -62,7 +62,7 @@ const cached = (
 const projected = (stored: EventStore, snapshots: Snapshots, { clock, logger, time }: Ports): CommandSide => {
   const { load } = commandHandler({ aggregates: storedAggregates(stored, snapshots), store: stored, clock })
   const projection = inMemoryProjection({ store: stored, load, time })
-  const store = projection.probed(stored)
+  const store = projection.observed(stored)
   const aggregates = storedAggregates(store, snapshots)
   const { ofRequests, ofWork } = streamQueue(commandHandler({ aggregates, store, clock }))
   const reactions = reactor({ commandHandler: ofRequests, logger })

@@ -31,7 +31,7 @@ type Entry = {
 export type InMemoryProjection = CurrentStates & {
   readonly follower: Follower
   /** The same store, whose appends show how recently the subscription has followed the log. */
-  readonly probed: (store: EventStore) => EventStore
+  readonly observed: (store: EventStore) => EventStore
 }
 
 type Ports = {
@@ -51,7 +51,7 @@ export const inMemoryProjection = ({ store, load, time }: Ports): InMemoryProjec
     sizeCalculation: ({ state }) => leastEntry + approximateBytes(state),
   })
   const reads = streamReads()
-  const { probed, delivered, followedAt } = freshness(time)
+  const { observed, delivered, followedAt } = freshness(time)
 
   const fold = (event: Recorded<DomainEvent>): void => {
     const { stream, revision } = event
@@ -86,7 +86,7 @@ export const inMemoryProjection = ({ store, load, time }: Ports): InMemoryProjec
 
   const follower: Follower = {
     name: 'in_memory_projection',
-    // Of all categories: each append of this process is a probe, whatever it is about.
+    // Of all categories: each append of this process is awaited, whatever it is about.
     categories,
     begin: async () => {
       const head = orThrow(await store.head())
@@ -106,5 +106,5 @@ export const inMemoryProjection = ({ store, load, time }: Ports): InMemoryProjec
       return Promise.resolve()
     },
   }
-  return { get, follower, probed }
+  return { get, follower, observed }
 }

@@ -45,7 +45,7 @@ const open = async (t: ExecutionContext) => {
   }
   const projection = inMemoryProjection({ store, load: sharedHandler(counted, clock).load, time })
   const other = sharedHandler(store, clock)
-  const own = sharedHandler(projection.probed(store), clock)
+  const own = sharedHandler(projection.observed(store), clock)
   const execute = async (handler: typeof own, n: number, command: MarketingSourceCommand): Promise<void> => {
     rightOf(await handler.execute(marketingSource, sourceId(n), command, cause(), newAggregate(marketingSource)))
   }
