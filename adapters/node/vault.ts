@@ -8,8 +8,8 @@ const algorithm = 'aes-256-gcm'
 const nonceLength = 12
 const tagLength = 16
 
-/** Secrets of accounts in the cache: most requests need one. */
-const cachedSecrets = 5_000
+/** Opened texts, in characters: a request needs the secret of its account, a delivery two of its webhook. */
+const openedLength = 1_000_000
 
 /** AES-256-GCM under a key of 32 bytes; sealed texts are base64url of nonce, tag and cipher text. */
 export const aesVault = (key: Buffer): Vault => {
@@ -20,13 +20,21 @@ export const aesVault = (key: Buffer): Vault => {
     return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64url')
   }
 
+  const opened = new LRUCache<string, string>({
+    maxSize: openedLength,
+    sizeCalculation: (plain, sealed) => plain.length + sealed.length,
+  })
   const open = (sealed: string): Either<{ readonly kind: 'unsealable' }, string> => {
+    const known = opened.get(sealed)
+    if (known !== undefined) return E.right(known)
     const bytes = Buffer.from(sealed, 'base64url')
     try {
       const decipher = createDecipheriv(algorithm, key, bytes.subarray(0, nonceLength), { authTagLength: tagLength })
       decipher.setAuthTag(bytes.subarray(nonceLength, nonceLength + tagLength))
-      const plain = decipher.update(bytes.subarray(nonceLength + tagLength))
-      return E.right(Buffer.concat([plain, decipher.final()]).toString('utf8'))
+      const bare = decipher.update(bytes.subarray(nonceLength + tagLength))
+      const plain = Buffer.concat([bare, decipher.final()]).toString('utf8')
+      opened.set(sealed, plain)
+      return E.right(plain)
     } catch {
       return E.left({ kind: 'unsealable' })
     }
@@ -39,15 +47,9 @@ export const aesVault = (key: Buffer): Vault => {
     return E.right(`v1,${createHmac('sha256', bytes).update(text).digest('base64')}`)
   }
 
-  const secrets = new LRUCache<string, AccountSecret>({ max: cachedSecrets })
   const accountSecret: Vault['accountSecret'] = (sealed) => {
-    const known = secrets.get(sealed)
-    if (known !== undefined) return E.right(known)
-    const opened = open(sealed)
-    if (E.isLeft(opened)) return opened
-    const secret = Buffer.from(opened.right, 'base64url') as AccountSecret
-    secrets.set(sealed, secret)
-    return E.right(secret)
+    const secret = open(sealed)
+    return E.isLeft(secret) ? secret : E.right(Buffer.from(secret.right, 'base64url') as AccountSecret)
   }
   const serviceSecret = createHmac('sha256', key).update('service secret').digest() as unknown as ServiceSecret
   return { seal, open, sign, accountSecret, serviceSecret }
