@@ -34,18 +34,23 @@ const longestWait = 3_000
 
 /** A read model, or the log: the position that it must reach to show these events, and a wait until it has. */
 type Awaited = {
+  readonly name: string
   readonly wantedFor: (events: Events) => Position
   readonly caughtUpTo: (position: Position, signal: AbortSignal) => Promise<void>
 }
+
+/** Requests that wait for the same, from the same turn of the event loop on: so a batch of leads costs one wait. */
+type Group = { readonly wanted: Map<Awaited, Position>; readonly caughtUp: Promise<void> }
 
 /** Waits until the read models that these events concern show them, in whichever process they are maintained. */
 export const readYourWrites = ({ readModels, followed, time, stopping }: Ports) => {
   const everything: ReadonlyArray<Awaited> = [
     ...readModels.map(({ projection, follower }) => ({
+      name: projection.name,
       wantedFor: (events: Events) => newestOf(events.filter((event) => projection.keyOf(event) !== undefined)),
       caughtUpTo: follower.caughtUpTo,
     })),
-    { wantedFor: newestOf, caughtUpTo: followed },
+    { name: 'the log', wantedFor: newestOf, caughtUpTo: followed },
   ]
   /**
    * What did not catch up in time. No request waits for it until it has, so an outage slows down a few requests and not
@@ -66,19 +71,43 @@ export const readYourWrites = ({ readModels, followed, time, stopping }: Ports) 
     return wanted === beginning ? [] : [[one, wanted]]
   }
 
-  return async (events: Events): Promise<void> => {
-    const missing = new Map(everything.flatMap((one) => wantedOf(one, events)))
-    const catchUp = async ([one, wanted]: readonly [Awaited, Position], signal: AbortSignal): Promise<void> => {
-      await one.caughtUpTo(wanted, signal)
+  const waitFor = async (wanted: ReadonlyMap<Awaited, Position>): Promise<void> => {
+    const missing = new Map(wanted)
+    const catchUp = async ([one, position]: readonly [Awaited, Position], signal: AbortSignal): Promise<void> => {
+      await one.caughtUpTo(position, signal)
       if (!signal.aborted) missing.delete(one)
     }
     await withinLimit(time, longestWait, (signal) => {
       setMaxListeners(0, signal)
-      return Promise.all([...missing].map((one) => catchUp(one, signal)))
+      return Promise.all([...wanted].map((one) => catchUp(one, signal)))
     })
-    for (const [one, wanted] of missing) void trackLagging(one, wanted)
+    for (const [one, position] of missing) void trackLagging(one, position)
+  }
+
+  /** By the names of what their requests wait for: none waits for what only others wrote. */
+  const groups = new Map<string, Group>()
+
+  const begunGroup = (names: string): Group => {
+    const wanted: Group['wanted'] = new Map()
+    const caughtUp = new Promise(setImmediate).then(() => {
+      groups.delete(names)
+      return waitFor(wanted)
+    })
+    const group = { wanted, caughtUp }
+    groups.set(names, group)
+    return group
+  }
+
+  return async (events: Events): Promise<void> => {
+    const mine = everything.flatMap((one) => wantedOf(one, events))
+    if (mine.length === 0) return
+    const names = mine.map(([{ name }]) => name).join()
+    const { wanted, caughtUp } = groups.get(names) ?? begunGroup(names)
+    for (const [one, position] of mine) wanted.set(one, newest(position, wanted.get(one) ?? beginning))
+    await caughtUp
   }
 }
 
-const newestOf = (events: Events): Position =>
-  events.reduce((newest, { position }) => (position > newest ? position : newest), beginning)
+const newest = (one: Position, other: Position): Position => (one > other ? one : other)
+
+const newestOf = (events: Events): Position => events.reduce((last, { position }) => newest(position, last), beginning)
