@@ -1,4 +1,4 @@
-import test from 'ava'
+import test, { type ExecutionContext } from 'ava'
 import Database from 'better-sqlite3'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,7 +11,8 @@ import { rightOf } from '../../kit/right-of.js'
 const megabyte = 1024 * 1024
 const collection = { name: 'large', version: 1, indexes: {}, generation: 'live' } as const
 
-test('the write-ahead log that grew beside a long read becomes small again', async (t) => {
+/** A store to which documents of some length are written. */
+const open = async (t: ExecutionContext) => {
   const directory = temporaryDirectory(t)
   const database = await openIn(directory)
   t.teardown(database.close)
@@ -21,8 +22,17 @@ test('the write-ahead log that grew beside a long read becomes small again', asy
     const change = { key: `large ${n}`, document: { text: 'x'.repeat(length) }, position: positionAt(n) }
     rightOf(await documents.apply(collection, [change], positionAt(n)))
   }
-  const size = (): number => statSync(join(directory, 'leadloop.db-wal')).size
+  return { directory, write, size: () => statSync(join(directory, 'leadloop.db-wal')).size }
+}
 
+test('the write-ahead log does not grow with what is written', async (t) => {
+  const { write, size } = await open(t)
+  for (let n = 1; n <= 300; n += 1) await write(n, megabyte / 10)
+  t.true(size() <= 8 * megabyte, `${size()} bytes`)
+})
+
+test('the write-ahead log that grew beside a long read becomes small again', async (t) => {
+  const { directory, write, size } = await open(t)
   const reader = new Database(join(directory, 'leadloop.db'), { readonly: true })
   reader.exec('BEGIN')
   reader.prepare('SELECT count(*) FROM events').get()
