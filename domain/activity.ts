@@ -53,11 +53,11 @@ export const longestCall = 60 * 60_000
 export const furthestCall = 366 * 24 * 60 * 60_000
 
 /** In milliseconds: so long before its time a call may come at most. */
-const mostEarly = 60 * 60_000
+const longestAhead = 60 * 60_000
 
 /** Whether a report at this time may be of the scheduled call that holds the steps back until `callUntil`. */
 export const mayBeOf = (callUntil: Instant, reportedAt: Instant): boolean =>
-  callUntil <= later(reportedAt, longestCall + mostEarly)
+  callUntil <= later(reportedAt, longestCall + longestAhead)
 
 /** A call that was scheduled is over. */
 export const endsCall = (label: ActivityLabel): boolean =>

@@ -11,7 +11,7 @@ import { refusalReason } from './refusal-reason.js'
 const longestCheck = 5_000
 
 /** Bytes of an answer that are read at most. */
-const longestAnswer = 16_384
+const largestAnswer = 16_384
 
 /** The answer of a service. */
 const Answer = t.intersection(
@@ -34,7 +34,7 @@ const service = (address: string, time: Time): ConsentVerifier => {
   const { url, headers } = requestTo(address)
   const ask = async ({ token, url: proof, phone, email, submittedAt }: Consent, signal: AbortSignal) => {
     const body = JSON.stringify({ token, url: proof, phone, email, submitted_at: submittedAt })
-    const limits = { redirect: 'manual', compress: false, size: longestAnswer, signal } as const
+    const limits = { redirect: 'manual', compress: false, size: largestAnswer, signal } as const
     const response = await fetch(url, { method: 'POST', headers, body, ...limits })
     return response.status === 200 ? answerIn(await response.json()) : failed(`status ${response.status}`)
   }

@@ -20,7 +20,7 @@ export type TwilioAnswer =
   | { readonly kind: 'not-sent' | 'unanswered' }
 
 /** Bytes of a body that are read at most: a page of 50 messages of 1,600 characters is well below. */
-const longestBody = 1_000_000
+const largestBody = 1_000_000
 
 /** Asks with the account's credentials. Never rejects; ends when `signal` aborts. */
 export const askTwilio = async (
@@ -40,7 +40,7 @@ export const askTwilio = async (
       },
       redirect: 'manual',
       compress: false,
-      size: longestBody,
+      size: largestBody,
       agent,
       signal,
     })

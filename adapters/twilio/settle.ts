@@ -27,7 +27,7 @@ const mostPages = 10
 const precision = 1_000
 
 /** In milliseconds: by so much Twilio's clock may be behind ours. */
-const mostBehind = 5 * 60_000
+const longestBehind = 5 * 60_000
 
 /**
  * Looks for a message among those to its number. They are listed by the number alone: of a message that still waits
@@ -47,7 +47,7 @@ export const settledBy = async (
   const fits = ({ sid, body, direction, date_created, from, messaging_service_sid }: Listed): boolean =>
     !known.has(sid) &&
     direction.startsWith('outbound') &&
-    Date.parse(date_created) >= begun - mostBehind &&
+    Date.parse(date_created) >= begun - longestBehind &&
     [from, messaging_service_sid].includes(own ?? account.sender) &&
     wordsOf(body ?? '') === wordsOf(text)
   const listed = await listTo(account, to, signal)

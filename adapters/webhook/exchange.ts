@@ -10,7 +10,7 @@ const connectTimeout = 3_000
 const responseTimeout = 3_000
 
 /** Bytes that are read of a response at most, its headers and all that comes before them included. */
-const longestResponse = 16_384
+const largestResponse = 16_384
 
 type Times = { -readonly [Step in keyof WebhookTimes]: WebhookTimes[Step] }
 
@@ -126,7 +126,7 @@ export class Exchange implements Limited {
     this.#times.firstByte ??= this.#elapsed()
     this.#receivedBytes += bytes
     // Not before these bytes were parsed: they may hold the status.
-    if (this.#receivedBytes > longestResponse) queueMicrotask(() => this.#abort(noStatus))
+    if (this.#receivedBytes > largestResponse) queueMicrotask(() => this.#abort(noStatus))
   }
 
   /**

@@ -10,7 +10,7 @@ import type { Endpoint, HasRequest, Request, Surface } from './endpoint.js'
 import { answerTo, StreamedText, type Answer, type Problem } from './problem.js'
 import { bind, chain } from './steps.js'
 import { traceOf } from './trace.js'
-import { turnEnds } from './turn-end.js'
+import { turnEnd } from './turn-end.js'
 
 /** A request and its answer, for the metrics: the declared route, never the path that was sent. */
 export type Observed = {
@@ -25,9 +25,8 @@ export type Routes = { readonly prefix: string; readonly router: Router }
 
 export const routesOf = <Caller>(surface: Surface<Caller>, logger: Logger): Routes => {
   const router = new Router({ prefix: surface.prefix })
-  const turnEnd = turnEnds()
   for (const endpoint of surface.endpoints) {
-    router.register(endpoint.path, [endpoint.method], answering(surface, endpoint, { logger, turnEnd }))
+    router.register(endpoint.path, [endpoint.method], answering(surface, endpoint, logger))
   }
   return { prefix: surface.prefix, router }
 }
@@ -156,11 +155,7 @@ const sendUnmatched = (ctx: Context, router: Router | undefined): void => {
 }
 
 /** Runs the pipeline of an endpoint for a request, and sends the answer. */
-const answering = <Caller>(
-  surface: Surface<Caller>,
-  endpoint: Endpoint<Caller>,
-  { logger, turnEnd }: { readonly logger: Logger; readonly turnEnd: () => Promise<void> },
-): Middleware => {
+const answering = <Caller>(surface: Surface<Caller>, endpoint: Endpoint<Caller>, logger: Logger): Middleware => {
   const route = surface.prefix + endpoint.path
   const readBody = bodyReaderFor(surface.bodies)
 

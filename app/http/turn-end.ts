@@ -1,17 +1,16 @@
+let end: Promise<void> | undefined
+
 /**
- * Gives the end of the current turn of the event loop, one promise for all who ask within it. Answers that wait for it
- * go out together: a proxy or client on the same machine is woken once for all of them, and not in the middle of each,
- * for which it would take the processor from here. Finding a contact goes twice as fast at full load.
+ * The end of the current turn of the event loop: one promise for all who ask within it. Answers that wait for it go out
+ * together, so that a proxy or a client on the same machine is woken once, and not between two of them, for which it
+ * would take the processor from here (`test/bench/README.md` has the figures).
  */
-export const turnEnds = (): (() => Promise<void>) => {
-  let end: Promise<void> | undefined
-  return () => {
-    end ??= new Promise<void>((resolve) => {
-      setImmediate(() => {
-        end = undefined
-        resolve()
-      })
+export const turnEnd = (): Promise<void> => {
+  end ??= new Promise<void>((resolve) => {
+    setImmediate(() => {
+      end = undefined
+      resolve()
     })
-    return end
-  }
+  })
+  return end
 }

@@ -10,7 +10,7 @@ import { bind } from '../http/steps.js'
 type Page<Document> = { readonly documents: ReadonlyArray<Document>; readonly next_cursor: string | null }
 
 const defaultLimit = 50
-const largestPage = 500
+const mostOnPage = 500
 
 /** The part of an index that is listed, and in which direction. */
 type Listed = Pick<Query, 'index' | 'equals' | 'from' | 'upTo'> & { readonly descending: boolean }
@@ -50,12 +50,12 @@ const pageOf = async <Document extends Json>(
   return E.right({ documents: shown.map(({ document }) => document), next_cursor })
 }
 
-const badLimit: Problem = { kind: 'invalid', messages: [`limit must be a whole number from 1 to ${largestPage}`] }
+const badLimit: Problem = { kind: 'invalid', messages: [`limit must be a whole number from 1 to ${mostOnPage}`] }
 
 const limitFrom = (text: string | undefined): Either<Problem, number> => {
   if (text === undefined) return E.right(defaultLimit)
   const limit = /^\d{1,3}$/.test(text) ? Number(text) : 0
-  return limit >= 1 && limit <= largestPage ? E.right(limit) : E.left(badLimit)
+  return limit >= 1 && limit <= mostOnPage ? E.right(limit) : E.left(badLimit)
 }
 
 /** A cursor is opaque to clients. */

@@ -30,7 +30,7 @@ export class TooManyUnanswered extends Error {}
 export class NotAppended extends Error {}
 
 /** In bytes: appends that the driver may hold unanswered. Of a server that answers there are never so many. */
-const mostUnanswered = 16_000_000
+const largestUnanswered = 16_000_000
 
 /** In bytes: what the driver holds of an append beside its events. */
 const leastAppend = 4_000
@@ -88,7 +88,7 @@ export const appendsInFlight = (time: Time): AppendsInFlight => {
       }
     },
     send: async (bytes, append) => {
-      if (unanswered >= mostUnanswered) throw new TooManyUnanswered()
+      if (unanswered >= largestUnanswered) throw new TooManyUnanswered()
       const held = leastAppend + bytes
       unanswered += held
       try {

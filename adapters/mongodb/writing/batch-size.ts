@@ -13,7 +13,7 @@ type BatchSize = {
 const longestBatch = 1_000
 /** In milliseconds: what is longer is no answer of a majority that is late (`wtimeoutMS`). */
 const longestLatency = 4_000
-const largestBatch = 1_000
+const mostInBatch = 1_000
 /** In milliseconds: two changes that take twice as long are still done before the timeout of the socket. */
 const longestOfOne = 2_400
 
@@ -45,7 +45,7 @@ export const adaptiveBatchSize = (): BatchSize => {
       if (size === 1 && milliseconds <= longestOfOne) size = 2
       // At most half, so that the next batch tells the latency.
       else if (cost > longestBatch) size = Math.max(1, Math.floor(changes * Math.min(1 / 2, longestBatch / cost)))
-      else if (changes === size && cost < longestBatch / 2) size = Math.min(largestBatch, size * 2)
+      else if (changes === size && cost < longestBatch / 2) size = Math.min(mostInBatch, size * 2)
       else if (toldNothing) size = Math.max(1, Math.floor(changes / 2))
     },
     timedOut: (changes) => {

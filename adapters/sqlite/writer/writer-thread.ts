@@ -8,7 +8,7 @@ import { renewViews } from './views.js'
 import type { Write, WriteResult, WriterMessage } from './writer-protocol.js'
 
 /** About how many writes one transaction takes at most: bounds how long the first of them waits. */
-const largestCommit = 512
+const mostInCommit = 512
 
 /**
  * In bytes. Of a page of 4,096, SQLite's own size, the events of a lead leave a quarter empty, since the largest of
@@ -18,13 +18,13 @@ const largestCommit = 512
 const pageSize = 8_192
 
 /**
- * Pages of the write-ahead log that are brought into the file at once. The more they are the less is written, and the
- * longer whoever writes meanwhile waits: with SQLite's own 1,000 the p99 of lead intake was a tenth longer.
+ * Pages of the write-ahead log (WAL) that are written back into the file at once. With more of them less is written,
+ * and whoever writes meanwhile waits longer: with SQLite's own 1,000 the p99 of lead intake was a tenth longer.
  */
-const pagesOfCheckpoint = 500
+const pagesWrittenBack = 500
 
-/** In bytes: twice what the write-ahead log grows to between two checkpoints. */
-const largestIdleLog = 2 * pagesOfCheckpoint * pageSize
+/** In bytes: twice what the WAL grows to before it is written back. */
+const largestIdleWal = 2 * pagesWrittenBack * pageSize
 
 const openFile = (file: string): Database.Database => {
   const database = new Database(file)
@@ -34,7 +34,7 @@ const openFile = (file: string): Database.Database => {
   database.pragma('journal_mode = WAL')
   // Without it the write-ahead log stays as large as it ever was, such as after an hour in which somebody read a
   // snapshot.
-  database.pragma(`journal_size_limit = ${largestIdleLog}`)
+  database.pragma(`journal_size_limit = ${largestIdleWal}`)
   database.pragma('cache_size = -16384')
   // What is removed is overwritten, since it may be what somebody wants to be forgotten.
   database.pragma('secure_delete = ON')
@@ -54,8 +54,8 @@ type Commit = (writes: ReadonlyArray<Write>) => ReadonlyArray<WriteResult>
 
 type Writer = {
   readonly commit: Commit
-  /** Brings the write-ahead log into the file once it is long. SQLite's own would keep a commit from its answer. */
-  readonly checkpoint: () => void
+  /** Writes the WAL back into the file once it is long. SQLite does so within a commit, whose answer would wait. */
+  readonly writeBackWal: () => void
 }
 
 /** Events must outlive a power cut. Documents and checkpoints may fall behind the log in one, and catch up with it. */
@@ -110,15 +110,18 @@ const openWriter = (file: string): Writer => {
       return writes.map(() => ({ kind: 'failed', code }))
     }
   }
-  return { commit, checkpoint: () => checkpoint(database) }
+  return { commit, writeBackWal: () => writeBackWal(database) }
 }
 
-const checkpoint = (database: Database.Database): void => {
+/** In pages of the WAL. */
+type Wal = { readonly log: number; readonly checkpointed: number }
+
+const writeBackWal = (database: Database.Database): void => {
   try {
-    const [log] = database.pragma('wal_checkpoint(NOOP)') as ReadonlyArray<{ log: number; checkpointed: number }>
-    if (log !== undefined && log.log - log.checkpointed >= pagesOfCheckpoint) database.pragma('wal_checkpoint(PASSIVE)')
+    const [wal] = database.pragma('wal_checkpoint(NOOP)') as ReadonlyArray<Wal>
+    if (wal !== undefined && wal.log - wal.checkpointed >= pagesWrittenBack) database.pragma('wal_checkpoint(PASSIVE)')
   } catch {
-    // What is committed is safe in the write-ahead log, and the next commit is followed by another try.
+    // What is committed is safe in the WAL, and the next commit is followed by another try.
   }
 }
 
@@ -146,7 +149,7 @@ const purged = (database: Database.Database): WriteResult => {
 /** What arrived while the disk was busy goes into the same commit: the slower the disk, the larger the commits. */
 const alsoWaiting = (): ReadonlyArray<Write> => {
   const writes: Array<Write> = []
-  while (parentPort !== null && writes.length < largestCommit) {
+  while (parentPort !== null && writes.length < mostInCommit) {
     const next = receiveMessageOnPort(parentPort) as { readonly message: ReadonlyArray<Write> } | undefined
     if (next === undefined) break
     writes.push(...next.message)
@@ -158,10 +161,10 @@ const { file } = workerData as { readonly file: string }
 const post = (message: WriterMessage): void => parentPort?.postMessage(message)
 
 try {
-  const { commit, checkpoint } = openWriter(file)
+  const { commit, writeBackWal } = openWriter(file)
   parentPort?.on('message', (first: ReadonlyArray<Write>) => {
     post({ kind: 'results', results: commit([...first, ...alsoWaiting()]) })
-    checkpoint()
+    writeBackWal()
   })
   post({ kind: 'ready' })
 } catch (error) {

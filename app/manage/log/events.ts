@@ -37,7 +37,7 @@ export const eventEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Opera
 ]
 
 const defaultLimit = 1_000
-const largestPage = 10_000
+const mostOnPage = 10_000
 
 type Asked = { readonly replayed: ReplayRequest; readonly limit: number }
 
@@ -76,9 +76,9 @@ const PositionFromText = fromText('a position that an event had, or 0', (text) =
   return isPosition(position) ? position : undefined
 })
 
-const LimitFromText = fromText(`a whole number from 1 to ${largestPage}`, (text) => {
+const LimitFromText = fromText(`a whole number from 1 to ${mostOnPage}`, (text) => {
   const limit = /^\d{1,5}$/.test(text) ? Number(text) : 0
-  return limit >= 1 && limit <= largestPage ? limit : undefined
+  return limit >= 1 && limit <= mostOnPage ? limit : undefined
 })
 
 const Flag = refined('true or false', (value): value is 'true' | 'false' => value === 'true' || value === 'false')

@@ -1,9 +1,8 @@
 import test from 'ava'
-import { turnEnds } from '../../../app/http/turn-end.js'
+import { turnEnd } from '../../../app/http/turn-end.js'
 import { nextTurn } from '../../kit/time/turns.js'
 
 test('all who wait in one turn go on together at its end, before anybody of the next one', async (t) => {
-  const turnEnd = turnEnds()
   const told: Array<string> = []
   const wait = (name: string): Promise<unknown> => turnEnd().then(() => told.push(name))
   const first = wait('first')
