@@ -146,6 +146,8 @@ const ContactState = t.union([
       records: t.readonlyArray(RecordId),
     }),
     Sayings,
+    /** What a contact that the number had before said of being contacted does not count any more. */
+    t.partial({ hasOptedIn: t.literal(true) }),
   ]),
   t.intersection([
     t.type({
@@ -198,8 +200,13 @@ export type ContactCommand =
     }
   | { readonly type: 'OptIn'; readonly engagementId: EngagementId; readonly said: Saying }
   /** Whether the number has a contact or not. */
-  | { readonly type: 'OptOutNumber'; readonly contactId: ContactId; readonly accountId: AccountId }
-  | { readonly type: 'OptInNumber'; readonly contactId: ContactId; readonly accountId: AccountId }
+  | {
+      readonly type: 'OptOutNumber' | 'OptInNumber'
+      readonly contactId: ContactId
+      readonly accountId: AccountId
+      /** As a contact that was erased since. */
+      readonly optedOutBefore?: boolean
+    }
   /** A text to the contact, or from it, was recorded. */
   | { readonly type: 'NoteMessage'; readonly ids: MessageIds }
   | {
@@ -216,8 +223,8 @@ type ForgottenLead = { readonly kind: 'lead-forgotten' }
 
 const evolve = (state: ContactState, event: ContactEvent): ContactState => {
   if (event.type === 'ContactCreated') {
-    return {
-      kind: 'known',
+    const created = {
+      kind: 'known' as const,
       accountId: event.data.account_id,
       optedOut: false,
       details: event.data.details,
@@ -228,14 +235,16 @@ const evolve = (state: ContactState, event: ContactEvent): ContactState => {
       lastEngagedAt: undefined,
       unconverted: [],
       records: [],
-    }
+    } satisfies Known
+    return state.optedOut === false ? { ...created, hasOptedIn: true as const } : created
   }
   if (event.type === 'ContactErased') {
     const { account_id: accountId, erasure_id: erasureId, opted_out: optedOut } = event.data
     return { kind: 'erased', accountId, erasureId, optedOut, lateLeads: [] }
   }
-  if (event.type === 'NumberOptedOut' || event.type === 'NumberOptedIn')
-    return { ...state, optedOut: event.type === 'NumberOptedOut' }
+  if (event.type === 'NumberOptedOut') return { ...state, optedOut: true }
+  if (event.type === 'NumberOptedIn')
+    return state.kind === 'known' ? { ...state, optedOut: false, hasOptedIn: true } : { ...state, optedOut: false }
   if (state.kind === 'unknown') return state
   if (state.kind === 'erased') return afterErasure(state, event)
   switch (event.type) {
@@ -258,7 +267,7 @@ const evolve = (state: ContactState, event: ContactEvent): ContactState => {
         unconverted: withoutAll(state.unconverted, event.data.ended ?? []),
       }
     case 'ContactOptedIn':
-      return { ...state, ...afterOptIn(state, event.data.said), optedOut: false }
+      return { ...state, ...afterOptIn(state, event.data.said), optedOut: false, hasOptedIn: true }
     case 'LateLeadRefused':
     case 'LateMessageRefused':
       return state
@@ -304,7 +313,7 @@ const decide = (
   state: ContactState,
 ): Either<ContactRefusal | ForgottenLead, ReadonlyArray<ContactEvent>> => {
   if (command.type === 'EngageLead') return engage(command, state)
-  if (command.type === 'OptOutNumber' || command.type === 'OptInNumber') return E.right(ofNumber(command, state))
+  if (isOfNumber(command)) return E.right(ofNumber(command, state))
   if (command.type === 'NoteMessage') return E.right(late(command.ids, state))
   if (state.kind === 'unknown') return E.left({ kind: 'contact-not-found' })
   switch (command.type) {
@@ -343,6 +352,10 @@ export const optOf = ({ type, time: at }: { readonly type: string; readonly time
   }
 }
 
+/** Whether the number has opted in since it had a contact that was erased. */
+export const hasOptedIn = (state: ContactState): boolean =>
+  state.kind === 'known' ? state.hasOptedIn === true : state.kind === 'unknown' && state.optedOut === false
+
 type OfSaying<Type> = Extract<ContactCommand, { readonly type: Type }>
 type Existing = Exclude<ContactState, { readonly kind: 'unknown' }>
 
@@ -378,12 +391,15 @@ const late = (ids: MessageIds, state: ContactState): ReadonlyArray<ContactEvent>
 
 type OfNumber = Extract<ContactCommand, { readonly type: 'OptOutNumber' | 'OptInNumber' }>
 
+const isOfNumber = (command: ContactCommand): command is OfNumber =>
+  command.type === 'OptOutNumber' || command.type === 'OptInNumber'
+
 const ofNumber = (
-  { type, contactId: contact_id, accountId: account_id }: OfNumber,
+  { type, contactId: contact_id, accountId: account_id, optedOutBefore = false }: OfNumber,
   state: ContactState,
 ): ReadonlyArray<ContactEvent> => {
   const optsOut = type === 'OptOutNumber'
-  if ((state.optedOut ?? false) === optsOut) return []
+  if ((state.optedOut ?? optedOutBefore) === optsOut) return []
   const engagement_id = state.kind === 'known' ? state.newest?.engagementId : undefined
   if (state.kind !== 'known' || engagement_id === undefined)
     return [{ type: optsOut ? 'NumberOptedOut' : 'NumberOptedIn', data: { contact_id, account_id } }]
@@ -481,6 +497,6 @@ export const contact: Decider<ContactState, ContactCommand, ContactEvent, Contac
   category: 'contact',
   initial: { kind: 'unknown' },
   evolve,
-  snapshot: { version: 2, codec: ContactState },
+  snapshot: { version: 3, codec: ContactState },
   decide,
 }

@@ -59,6 +59,9 @@ export const activityReportIdOf = (secret: AccountSecret, engagement: Engagement
 export const openingIdOf = (message: MessageId, index: number): ActivityReportId =>
   `rpt_${plain('opening', message, String(index))}`
 
+/** One opt-out per text that says so. */
+export const optOutIdOf = (message: MessageId): ActivityReportId => `rpt_${plain('opt-out', message)}`
+
 /** One record per conversion and contact: the pair decides the id. */
 export const recordIdOf = (conversion: ConversionId, contact: ContactId): RecordId =>
   `ccv_${plain('record', conversion, contact)}`

@@ -2,6 +2,7 @@ import { Activity, ActivityLabel, endsCall, mayBeOf, typeOf } from './activity.j
 import { mapOf, NaturalNumber, setOf, t } from './codec.js'
 import type { ConversionLabel } from './conversion.js'
 import type { Decider } from './decider.js'
+import { optOutIdOf } from './derived-id.js'
 import { eventOf } from './event.js'
 import { AfterStep, FollowUp } from './follow-up.js'
 import {
@@ -477,18 +478,25 @@ const decide = (
 const laterCall = ({ callUntil }: Started, at: Instant): Instant | undefined =>
   callUntil === undefined || mayBeOf(callUntil, at) ? undefined : callUntil
 
-/** What a text fires: after an outcome nothing, but that a contact who opts out is heard, unless it was erased. */
+/**
+ * What a text fires: after an outcome nothing, but that a contact who opts out is heard, unless it was erased: also one
+ * that opted in since it did so before.
+ */
 const hear = (
   command: Extract<EngagementCommand, { readonly type: 'HearReply' }>,
   state: Started,
 ): ReadonlyArray<EngagementEvent> => {
   const { messageId: message_id, pausedUntil: paused_until, givesUpAt: gives_up_at, at, outcome: meaning } = command
-  const { attribution, ended: isEnded, labels, replies } = state
+  const { attribution, ended: isEnded, labels, lastActivityAt, replies, reports } = state
   if (replies.includes(message_id)) return []
   if (meaning === 'opted_out') {
-    if (state.erased || labels.has('opted_out')) return []
-    const events = outcome(state, 'asked-to-stop', at)
-    return isEnded ? events.slice(0, 1) : events
+    const report_id = optOutIdOf(message_id)
+    if (state.erased || reports.has(report_id)) return []
+    const when = strictlyAfter(lastActivityAt, at)
+    const activity = recorded(attribution, { ...triggers['asked-to-stop'], properties: {}, at: when }, null, {
+      report_id,
+    })
+    return isEnded ? [activity] : [activity, ended(attribution, 'opted_out', when)]
   }
   if (isEnded) return []
   const { engagement_id } = attribution

@@ -37,7 +37,9 @@ const onReply: Reaction<'MessageReceived'> = ({ id, data, time }) => {
   // Said to the contact first: it must be heard also where its engagement has ended by an opt-out before.
   const confirmation = answer === 'confirmation' ? { confirmation: ids } : {}
   const optOut: ContactCommand = { type: 'OptOut', engagementId: engagement_id, said, ...confirmation }
-  return [{ decider: contact, id: contact_id, command: optOut }, heardBy]
+  const optsOut: Intent = { decider: contact, id: contact_id, command: optOut }
+  // The activity of an opt-out was fired when it was new.
+  return data.opted_out_before === true ? [optsOut] : [optsOut, heardBy]
 }
 
 /** What a provider says of a number holds for whatever else would be sent to it. */

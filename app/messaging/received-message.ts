@@ -80,6 +80,7 @@ export const receivedMessage = async (
     ...(answer === undefined ? {} : { answer }),
     ...(providerId === undefined ? {} : { provider_id: providerId }),
     ...(saidAt === undefined ? {} : { said_at: saidAt }),
+    ...(meaning === 'opted_out' && person.optedOut ? { opted_out_before: true } : {}),
     paused_until: later(now, day),
     gives_up_at: later(now, settings.right.give_up_after_minutes * 60_000),
   })

@@ -28,6 +28,8 @@ export type AddressedPorts = {
 export type Addressed = {
   readonly accountId: AccountId
   readonly contactId: ContactId
+  /** As a contact that was erased since. */
+  readonly optedOutBefore: boolean
   /** A lead of the number was submitted. */
   readonly isKnown: boolean
   /** Of the text, where it is for this account. */
@@ -108,9 +110,9 @@ const addressedIn = async (
   if (E.isLeft(secret)) return E.left(unopenableSecret)
   const current = await currentContact(commandHandler, { secret: secret.right, hasErasures }, phone)()
   if (E.isLeft(current)) return current
-  const contactId = current.right.id
+  const { id: contactId, optedOutBefore } = current.right
   const messageId = providerMessageIdOf(secret.right, contactId, providerId)
-  return E.right([{ accountId, contactId, messageId, sender: sender?.from ?? sharedSender }])
+  return E.right([{ accountId, contactId, optedOutBefore, messageId, sender: sender?.from ?? sharedSender }])
 }
 
 const isIn = (names: CameTo, sender: string | undefined): boolean => sender !== undefined && names.includes(sender)

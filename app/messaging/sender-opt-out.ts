@@ -124,14 +124,14 @@ export const saidByStrangers = async (
 const saidByStranger = async (
   { commandHandler, clientCommands }: StrangerPorts,
   said: Said,
-  { contactId, accountId }: Addressed,
+  { contactId, accountId, optedOutBefore }: Addressed,
   actor: string,
 ): Promise<Either<Problem, boolean>> => {
   const person = await loadState(commandHandler, contact, contactId)
   if (E.isLeft(person)) return person
   if (person.right.kind === 'known') return E.right(true)
   const type = said === 'opted_out' ? 'OptOutNumber' : 'OptInNumber'
-  const done = await clientCommands.execute(contact, contactId, { type, contactId, accountId }, actor)
+  const done = await clientCommands.execute(contact, contactId, { type, contactId, accountId, optedOutBefore }, actor)
   if (E.isLeft(done) && done.left.kind !== 'lead-forgotten') return E.left(done.left)
   if (E.isRight(done) && done.right.isPending && said === 'opted_out') return E.left(engagementsNotEnded)
   return E.right(false)

@@ -1,5 +1,12 @@
 import test from 'ava'
-import { contact, mostOpts, type ContactCommand, type ContactEvent, type Opt } from '../../domain/contact.js'
+import {
+  contact,
+  hasOptedIn,
+  mostOpts,
+  type ContactCommand,
+  type ContactEvent,
+  type Opt,
+} from '../../domain/contact.js'
 import type { Saying } from '../../domain/saying.js'
 import { fold } from '../../domain/decider.js'
 import type { EngagementId } from '../../domain/ids.js'
@@ -83,6 +90,8 @@ const changed = (n: number, to: LeadDetails): ContactEvent => ({
 })
 
 const optedOut: ContactEvent = { type: 'ContactOptedOut', data: { engagement_id: engagementId(1) } }
+
+const optedIn: ContactEvent = { type: 'ContactOptedIn', data: { engagement_id: engagementId(1) } }
 
 const known = [created, engaged(1)] as const
 
@@ -389,13 +398,20 @@ test('a lead that may have been forgotten is engaged only once its own stream wa
     .then(engaged(200, { submittedAt: at(50_000), engagedAt: at(200_000), supersedes: [engagementId(51)] }))
 })
 
-test('what these events make of a contact is version 2 of its snapshot: what differs from it needs another version', (t) => {
+test('what these events make of a contact is version 3 of its snapshot: what differs from it needs another version', (t) => {
   const converted: ContactEvent = {
     type: 'ContactConverted',
     data: { record_id: recordId(1), conversion_id: conversionId(1), ended: [engagementId(1)] },
   }
-  const state = fold(contact, contact.initial, [...known, engaged(2), converted, changed(2, details()), optedOut])
-  t.is(contact.snapshot?.version, 2)
+  const state = fold(contact, contact.initial, [
+    ...known,
+    engaged(2),
+    converted,
+    changed(2, details()),
+    optedIn,
+    optedOut,
+  ])
+  t.is(contact.snapshot?.version, 3)
   t.deepEqual(JSON.parse(JSON.stringify(state)), {
     kind: 'known',
     accountId: accountId(),
@@ -410,6 +426,7 @@ test('what these events make of a contact is version 2 of its snapshot: what dif
     lastEngagedAt: at(2000),
     unconverted: [engagementId(2)],
     records: [recordId(1)],
+    hasOptedIn: true,
   })
 })
 
@@ -419,6 +436,25 @@ const erased = (opted_out = false, opts: ReadonlyArray<Opt> = []): ContactEvent 
 })
 const erase = { type: 'EraseContact', contactId: contactId(), erasureId: erasureId(), opts: [] } as const
 const optedOutIn = (n: number): ContactEvent => ({ type: 'ContactOptedOut', data: { engagement_id: engagementId(n) } })
+
+test('who opts in before a contact has begun, or after, has opted in since that which was erased', (t) => {
+  const numbers = { contact_id: contactId(), account_id: accountId() }
+  const numberOptedIn: ContactEvent = { type: 'NumberOptedIn', data: numbers }
+  const optIn = { type: 'OptInNumber', contactId: contactId(), accountId: accountId() } as const
+  given(t, contact).when(optIn).then()
+  given(t, contact)
+    .when({ ...optIn, optedOutBefore: true })
+    .then(numberOptedIn)
+  for (const history of [
+    [numberOptedIn],
+    [numberOptedIn, ...known],
+    [...known, optedIn],
+    [...known, optedOut, optedIn],
+  ])
+    t.true(hasOptedIn(fold(contact, contact.initial, history)))
+  for (const history of [[], [...known], [...known, optedOut]])
+    t.false(hasOptedIn(fold(contact, contact.initial, history)))
+})
 
 test('an erasure leaves of a contact whose it was, and whether it had opted out', (t) => {
   given(t, contact, created, engaged(1)).when(erase).then(erased(false))

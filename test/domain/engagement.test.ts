@@ -1,6 +1,7 @@
 import test from 'ava'
 import { fold } from '../../domain/decider.js'
 import { labelsOf, typeOf, type Activity, type ActivityLabel } from '../../domain/activity.js'
+import { optOutIdOf } from '../../domain/derived-id.js'
 import { engagement, type EngagementCommand, type EngagementEvent } from '../../domain/engagement.js'
 import type { Instant } from '../../domain/instant.js'
 import type { RecordId } from '../../domain/ids.js'
@@ -311,13 +312,26 @@ test('an engagement whose contact is erased ends, and is not found any more', (t
     .isAlreadySo()
 })
 
-test('an opt-out by a text is heard after the end, but not once its contact was erased', (t) => {
+type RecordedActivity = Extract<EngagementEvent, { readonly type: 'ActivityRecorded' }>
+
+test('an opt-out by a text is heard after the end and once, a later one again, and none once its contact was erased', (t) => {
   const paused = { pausedUntil: at(1000), givesUpAt: at(2000) }
   const stop = { type: 'HearReply', messageId: messageId(), outcome: 'opted_out', at: at(1000), ...paused } as const
   const note = 'The contact asked for no more messages'
+  const heard = (n: number, when: Instant): EngagementEvent => {
+    const { data } = recorded({ type: 'outcome', label: 'opted_out', note, at: when }) as RecordedActivity
+    return { type: 'ActivityRecorded', data: { ...data, report_id: optOutIdOf(messageId(n)) } }
+  }
   given(t, engagement, ...playing, ended('conversion', at(500)))
     .when(stop)
-    .then(recorded({ type: 'outcome', label: 'opted_out', note, at: at(1000) }))
+    .then(heard(1, at(1000)))
+  const again = { ...stop, messageId: messageId(2), at: at(5000) }
+  given(t, engagement, ...playing, heard(1, at(1000)), ended('opted_out', at(1000)))
+    .when(again)
+    .then(heard(2, at(5000)))
+  given(t, engagement, ...playing, heard(1, at(1000)), ended('opted_out', at(1000)))
+    .when(stop)
+    .then()
   given(t, engagement, ...playing, ended('erased', at(500)), erasedNow)
     .when(stop)
     .then()

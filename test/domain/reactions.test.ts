@@ -260,3 +260,20 @@ test('a lead that came while its contact was erased is handed to the erasure', (
   const command = { type: 'AddLateLead', erasureId: erasureId(), leadId: leadId() }
   t.deepEqual(reactionsTo({ type: 'LateLeadRefused', data: late }), [{ decider: erasure, id: erasureId(), command }])
 })
+
+test('an opt-out by a text is heard by the conversation that it answers, unless the contact had opted out before', (t) => {
+  const data = {
+    message_id: messageId(),
+    account_id: accountId(),
+    contact_id: contactId(),
+    engagement_id: engagementId(),
+    text: 'STOP',
+    meaning: 'opted_out',
+    paused_until: at(1000),
+    gives_up_at: at(2000),
+  } as const
+  const commandsOf = (event: DomainEvent) => reactionsTo(event).map(({ command }) => command.type)
+  t.deepEqual(commandsOf({ type: 'MessageReceived', data }), ['NoteMessage', 'OptOut', 'HearReply'])
+  const again = { ...data, opted_out_before: true } as const
+  t.deepEqual(commandsOf({ type: 'MessageReceived', data: again }), ['NoteMessage', 'OptOut'])
+})

@@ -1,7 +1,7 @@
 import test from 'ava'
 import { having } from '../kit/network/http.js'
 import { openAccount, type Account } from '../kit/service/account.js'
-import { isTexted, messagesOf } from '../kit/service/conversation.js'
+import { isTexted, labelsOf, messagesOf, soon } from '../kit/service/conversation.js'
 import { newPhone } from '../kit/service/leads.js'
 import { serviceForFile } from '../kit/service/in-process-service.js'
 import { until } from '../kit/time/until.js'
@@ -45,6 +45,40 @@ test('an opt-out is confirmed once, and again after who opted in opts out anew',
   const stopped = 'confirmation, sent: You will get no more messages from First Agency. Reply START to get them again.'
   const help = 'help, sent: First Agency: we write since you asked us for an offer. Reply STOP to get no more messages.'
   t.deepEqual((await answers()).toSorted(), [stopped, stopped, help])
+})
+
+test('whoever opts in and then out again is told of to the receivers as the first time, whichever conversation is open', async (t) => {
+  const { account, phone, contact_id, write } = await following('Eighth Agency')
+  const optedOut = async () => (await labelsOf({ account, contact_id })).filter((label) => label === 'opted_out').length
+  await write('STOP')
+  await write('STOP')
+  await write('START')
+  t.is(await optedOut(), 1)
+  await account.manage('PATCH', `/playbooks/${account.playbookId}`, { steps: [] })
+  const { next_engagement_id } = await account.submitted({ phone })
+  await write('STOP')
+  await soon(async () => (await optedOut()) === 2)
+  t.true(having(await account.find(phone), 'contact').opted_out)
+  t.is((await account.report(next_engagement_id, 'outcome', 'qualified')).status, 409)
+})
+
+test('whoever opts in as a new contact, once the old one was erased that had opted out, stays opted in', async (t) => {
+  const { account, phone, contact_id, write } = await following('Ninth Agency')
+  await write('STOP')
+  await account.manage('POST', `/contacts/${contact_id}/erase`)
+  const lead = async () => {
+    const { contact_id } = await account.submitted({ phone })
+    return { contact_id, contact: having(await account.find(phone), 'contact') }
+  }
+  const first = await lead()
+  t.not(first.contact_id, contact_id)
+  t.true(first.contact.opted_out)
+  await account.manage('POST', `/contacts/${first.contact_id}/messages`, { text: 'START' })
+  const second = await lead()
+  t.is(second.contact_id, first.contact_id)
+  t.false(second.contact.opted_out)
+  const labels = await labelsOf({ account, contact_id: second.contact_id })
+  t.deepEqual(labels.toSorted(), ['filtered', 'started', 'started'])
 })
 
 test('what the contact writes is answered as the first time where the request is repeated under its key', async (t) => {

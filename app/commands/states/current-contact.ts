@@ -1,4 +1,4 @@
-import { contact } from '../../../domain/contact.js'
+import { contact, hasOptedIn } from '../../../domain/contact.js'
 import { contactIdOf, type AccountSecret } from '../../../domain/derived-id.js'
 import type { Phone } from '../../../domain/phone.js'
 import type { CommandHandler, StoreFailure } from '../../../domain/ports.js'
@@ -24,7 +24,8 @@ export const currentContact =
     for (;;) {
       const loaded = await loadState(handler, contact, current.id)
       if (E.isLeft(loaded)) return loaded
-      if (loaded.right.kind !== 'erased') return E.right(current)
+      if (loaded.right.kind !== 'erased')
+        return E.right(hasOptedIn(loaded.right) ? { ...current, optedOutBefore: false } : current)
       const { erasureId, optedOut: optedOutBefore } = loaded.right
       current = { id: contactIdOf(secret, phone, erasureId), optedOutBefore }
     }

@@ -8,7 +8,7 @@ import { openMessagingStage, writerOf } from './messaging-stage.js'
 
 test('an opt-out of a contact that no read model shows yet is told to its conversation, as that of any other', async (t) => {
   const { logger, commandHandler, clientCommands } = await openMessagingStage()
-  const notShown = { isKnown: false, sender: '+14155550100' }
+  const notShown = { isKnown: false, optedOutBefore: false, sender: '+14155550100' }
   const [begun, stranger] = [
     { ...writerOf(1), ...notShown },
     { ...writerOf(2), ...notShown },
