@@ -14,14 +14,14 @@ export const MessageIds = t.type(
 )
 export type MessageIds = t.TypeOf<typeof MessageIds>
 
-/** Whom it concerns. `step` counts from 0; one that somebody asked for is no step. */
+/** Whom it concerns. `step` counts from 0; a requested message has none. */
 const Sent = t.intersection([MessageIds, t.partial({ step: NaturalNumber })], 'a message that is sent')
 type Sent = t.TypeOf<typeof Sent>
 
-/** Of a step that is over; of what is no step it is left out. */
+/** Of a step that is over; left out of a requested message. */
 const After = t.partial(AfterStep.props)
 
-/** Why it is sent, where that is not a step: an opt-out is confirmed, HELP is answered, or a member writes by hand. */
+/** Why a message is requested: an opt-out is confirmed, HELP is answered, or a member writes by hand. */
 const Purpose = t.keyof({ confirmation: null, help: null, member: null }, 'a purpose')
 export type Purpose = t.TypeOf<typeof Purpose>
 
@@ -43,7 +43,7 @@ const Request = t.type(
     text: t.union([t.string, t.null]),
     expires_at: Instant,
   },
-  'a message that was asked for',
+  'a requested message',
 )
 type Request = t.TypeOf<typeof Request>
 
@@ -62,9 +62,9 @@ const ErasedEvent = t.intersection([
 export type ErasedMessageEvent = t.TypeOf<typeof ErasedEvent>
 
 /**
- * The story of one message. `MessageRequested` is asked for and is no step. `MessageBegun` and `MessageTriedAgain` are
- * written before a try, the others after it. Their reasons are ours and hold no word of a provider. What ends a step
- * says what comes after it. `MessageErased` closes the stream.
+ * The story of one message. `MessageRequested` begins a requested message, which is no step. `MessageBegun` and
+ * `MessageTriedAgain` are written before a try, the others after it. Their reasons are ours and hold no word of a
+ * provider. What ends a step says what comes after it. `MessageErased` closes the stream.
  */
 export const MessageEvent = t.union([
   eventOf('MessageRequested', t.intersection([MessageIds, Request])),
@@ -176,7 +176,7 @@ export const MessageEvent = t.union([
 export type MessageEvent = t.TypeOf<typeof MessageEvent>
 type ReceivedFacts = Extract<MessageEvent, { readonly type: 'MessageReceived' }>['data']
 
-/** What was asked for, and when it is due. */
+/** A requested message, and when it is due. */
 type Requested = { readonly ids: MessageIds; readonly request: Request; readonly dueAt: Instant | undefined }
 
 export type MessageState =
@@ -278,7 +278,7 @@ export type MessageCommand =
    * `retryAt`: when it may be tried again, that time where it waits for it; undefined where it is too late for that.
    */
   | { readonly type: 'ReportMessage'; readonly report: MessageReport; readonly retryAt: Instant | undefined }
-  /** `after`: undefined where it is no step. */
+  /** `after`: undefined for a requested message. */
   | { readonly type: 'EndMessage'; readonly attempt: number; readonly ending: Ending; readonly after?: AfterStep }
   | { readonly type: 'ReceiveMessage'; readonly facts: ReceivedFacts }
   /** Closes it even where it has not begun: whoever is about to begin it can't any more. */
@@ -408,7 +408,7 @@ const afterTry = (
   }
 }
 
-/** The step that a message ended, and what comes after it; undefined where it is no step. */
+/** The step that a message ended, and what comes after it; undefined for a requested message. */
 export const stepOver = ({
   step,
   next_step_at,

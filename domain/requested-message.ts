@@ -7,7 +7,7 @@ import { postpone, type Postponement } from './postponement.js'
 import { dayIsFullUntil, nextAllowed, quietFrom } from './quiet-hours.js'
 import { fieldsOf, hoursFor } from './step-times.js'
 
-/** All that is known of a message that somebody asked for, rather than a step. */
+/** All that is known of a requested message: one that somebody asked for, rather than a step. */
 type Situation = {
   readonly message: MessageState
   /** Of the engagement that it belongs to. */

@@ -108,7 +108,7 @@ const retryAtOf =
   async () => {
     const isAllowed = attempt < mostMessageTries || report.kind === 'sender-blocked'
     const retryAt = kind === 'waiting' ? dueAt : isAllowed ? nextMessageTryAt(attempt, clock.now()) : undefined
-    // Of what was asked for it is decided at its next turn whether there is still time.
+    // Of a requested message it is decided at its next turn whether there is still time.
     if (request !== undefined) return E.right(retryAt)
     const loaded = await loadState(commandHandler, engagement, facts.engagement_id)
     if (E.isLeft(loaded)) return loaded

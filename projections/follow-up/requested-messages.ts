@@ -17,8 +17,8 @@ import { sendMessage, settleMessage, type Sending } from './sending/try.js'
 import type { StepPorts } from './step.js'
 
 /**
- * Tries a message that is no step, where it may be sent now: resolves with the position of its last record, or with
- * undefined where there was nothing to record.
+ * Tries a requested message, where it may be sent now: resolves with the position of its last record, or with undefined
+ * where there was nothing to record.
  * @throws FailedForGood, and where a store fails
  */
 export const sendRequested = async (ports: StepPorts, lease: Lease, id: MessageId): Promise<Position | undefined> => {
@@ -46,7 +46,7 @@ export const sendRequested = async (ports: StepPorts, lease: Lease, id: MessageI
     if (next.kind === 'settle') return settleMessage(ports, sending)
     const isProbe = heldUntil !== undefined
     if (!(await mayTry(ports, lease, account_id, isProbe))) return undefined
-    // Answers and what members write take their places too, and wait for none.
+    // Requested messages take their places too, and wait for none.
     rates.nextSendTime(account.sender, id, now)
     // No engagement records that it is begun, as it does of a step: what ended it meanwhile is seen here, so it is read
     // last.

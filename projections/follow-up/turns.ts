@@ -68,7 +68,7 @@ type Turns = {
 /** Turns whose failures in a row are counted, at most: of one that is forgotten the log tells once more. */
 const mostFailing = 1_000
 
-/** Turns of engagements, and of messages that are no steps. */
+/** Turns of engagements and of messages. */
 export const turnsOf = (ports: TurnPorts, shardNamed: (name: string) => Shard | undefined): Turns => {
   const { projected, logger, backoff, failingWork, reservations } = ports
   const holderOf = (_: string, first: ProjectedEvent | undefined): Shard | undefined => {

@@ -19,18 +19,18 @@ export type MessageDocument = {
   readonly state: 'sending' | 'waiting' | 'sent' | 'delivered' | 'failed' | 'unknown' | 'received' | 'erased'
   /** Null where the contact was erased. */
   readonly text: string | null
-  /** Of the playbook, counted from 0; null for what the contact wrote, and for what is no step. */
+  /** Of the playbook, counted from 0; null for what the contact wrote, and for a requested message. */
   readonly step: number | null
   readonly segments: number
   readonly attempts: number
   readonly reason: string | null
-  /** Why it is sent, where it is no step. */
+  /** Present only in a requested message: why it is sent. */
   readonly purpose?: Purpose
-  /** When it was asked for, its step came, or it was received: it never changes. */
+  /** When it was requested, its step came, or it was received: it never changes. */
   readonly created_at: Instant
   /** What the messages of a contact are ordered by: `orderOf`. */
   readonly order: string
-  /** When its first try was begun; present only where it was asked for before. */
+  /** Present only in a requested message: when its first try was begun. */
   readonly begun_at?: Instant
   /** From which the last try went out, where it is the account's own. */
   readonly sender?: string
@@ -44,7 +44,7 @@ export type MessageDocument = {
   /** Present only where it has tracked links: their code, and where they lead to. */
   readonly link_code?: string
   readonly link_urls?: ReadonlyArray<string>
-  /** Present only while a message that is no step is due, or a provider has an erased one: in which queue, and when. */
+  /** Present only while a requested message is due, or a provider has an erased one: in which queue, and when. */
   readonly queue?: string
   readonly next_at?: Instant
   /** As `waitOf` gives them: present only while it waits for its account. */
@@ -68,7 +68,7 @@ export const messages: Projection<MessageDocument> = {
     texts_removed: ['text_removed_at'],
     by_month: ['account_month', 'segments'],
   },
-  // One that was asked for is there before it is begun.
+  // A requested message is there before it is begun.
   createdBy: new Set(['MessageRequested', 'MessageReceived', 'MessageErased']),
   keyOf: (event) => idIn(message, event.stream),
   evolve: (document, event) => {
@@ -78,7 +78,7 @@ export const messages: Projection<MessageDocument> = {
         const waiting = { direction: 'outbound', state: 'waiting', attempts: 0, reason: null, step: null } as const
         return {
           ...{ account_id, id, contact_id, engagement_id, ...waiting, purpose, text, segments: 0 },
-          ...{ created_at: event.time, order: orderOf(event.time, true), ...dueAnswer(event.data, event.time) },
+          ...{ created_at: event.time, order: orderOf(event.time, true), ...dueRequested(event.data, event.time) },
         }
       }
       case 'MessageBegun': {
@@ -96,12 +96,12 @@ export const messages: Projection<MessageDocument> = {
         } = event.data
         const linked = links === undefined ? {} : { link_code: links.code, link_urls: links.urls }
         const ids = { account_id, id, contact_id, engagement_id, sent_to: contact_id, tried_at: event.time }
-        const asked =
-          purpose === undefined ? {} : { purpose, begun_at: event.time, ...dueAnswer(event.data, event.time) }
+        const requested =
+          purpose === undefined ? {} : { purpose, begun_at: event.time, ...dueRequested(event.data, event.time) }
         const { created_at, order } = document ?? { created_at: event.time, order: orderOf(event.time) }
         const sending = { direction: 'outbound', state: 'sending', attempts: 1, reason: null } as const
         const from = sender === undefined ? {} : { sender }
-        return { ...ids, ...sending, ...asked, ...linked, ...from, text, step, segments, created_at, order }
+        return { ...ids, ...sending, ...requested, ...linked, ...from, text, step, segments, created_at, order }
       }
       case 'MessageReceived': {
         const { account_id, message_id: id, contact_id, engagement_id, text } = event.data
@@ -134,7 +134,7 @@ export const messages: Projection<MessageDocument> = {
 }
 
 /** An answer has the time of the text it answers, and follows it. Always text: MongoDB orders dates after all text. */
-const orderOf = (created_at: Instant, wasAskedFor = false): string => `${created_at}/${wasAskedFor ? 1 : 0}`
+const orderOf = (created_at: Instant, isRequested = false): string => `${created_at}/${isRequested ? 1 : 0}`
 
 /** `month` such as 2026-01. */
 const accountMonthOf = (account: AccountId, month: string): string => `${account}/${month}`
@@ -153,11 +153,11 @@ const wasTaken = ({ direction, state, history = [] }: Erased): boolean =>
 const mayHaveGoneOut = ({ direction, state }: Erased): boolean =>
   direction === 'outbound' && ['sending', 'sent', 'delivered'].includes(state)
 
-/** Messages that are no steps wait in queues of their own: an opt-out is confirmed at once, whatever else is late. */
-export const answerQueueOf = (shard: string): string => `${shard}/answers`
+/** The queue of requested messages: an opt-out is confirmed at once, whatever is late. It is stored by this name. */
+export const requestedQueueOf = (shard: string): string => `${shard}/answers`
 
-const dueAnswer = ({ contact_id }: { readonly contact_id: ContactId }, next_at: Instant) => ({
-  queue: answerQueueOf(contactShardOf(contact_id)),
+const dueRequested = ({ contact_id }: { readonly contact_id: ContactId }, next_at: Instant) => ({
+  queue: requestedQueueOf(contactShardOf(contact_id)),
   next_at,
 })
 
@@ -190,7 +190,7 @@ const afterTry = (
     case 'MessageAttemptFailed': {
       const { reason, next_attempt_at } = event.data
       // The provider may have taken it, and then have lost it.
-      const due = document.purpose === undefined ? {} : dueAnswer(event.data, next_attempt_at)
+      const due = document.purpose === undefined ? {} : dueRequested(event.data, next_attempt_at)
       return { ...document, state: 'waiting', reason, ...due }
     }
     case 'MessagePostponed': {

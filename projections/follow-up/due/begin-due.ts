@@ -7,9 +7,9 @@ import { isMessageId, type DueInShard, type DuePorts, type TurnId } from './due-
 import { turnFinder } from './turn-finder.js'
 import { firstSteps, lateSteps, newestLeadFirst, nextLate } from './late-steps.js'
 import { lateRoomIn, takeLateTurns } from './late-turns.js'
-import { answerQueue, copyQueue, isDueAt, stepQueue, waiting, waitingOfAll, type Due } from './queues.js'
+import { copyQueue, isDueAt, requestedQueue, stepQueue, waiting, waitingOfAll, type Due } from './queues.js'
 
-/** Limits on steps, and on answers: in a shard, and for one account, so that one that hangs leaves places. */
+/** Limits on steps, and on requested messages: in a shard and for one account, so that one that hangs leaves places. */
 const places = { most: 16, mostOfAccount: 12 }
 
 /** Copies that a provider erases at once for a shard, at most. */
@@ -34,8 +34,8 @@ export const beginDue = async (ports: DuePorts, shard: DueInShard, begin: (id: T
     const isKnown = !lateRoom.isPaced || shard.lateAhead.steps.length > 0
     return isKnown ? [] : nextLate(ports, shard, (await looking).firstLate)
   }
-  const [answers, { steps: first }, late, unverified, copies] = await Promise.all([
-    waitingOfAll<Due>(ports, shard, answerQueue(lease), { now, most: places.most }),
+  const [requested, { steps: first }, late, unverified, copies] = await Promise.all([
+    waitingOfAll<Due>(ports, shard, requestedQueue(lease), { now, most: places.most }),
     looking,
     readLate(),
     waitingOfAll<FollowUpDocument>(ports, shard, stepQueue(lease, 'consent'), { now, most: checksRead }),
@@ -45,8 +45,8 @@ export const beginDue = async (ports: DuePorts, shard: DueInShard, begin: (id: T
   const isDueNow = isDueAt(now)
   const stepsOf = accountsWrittenFor(shard, 'steps')
   const find = turnFinder(shard, time, isDueNow, places)
-  const ofAnswers = await find(accountsWrittenFor(shard, 'answers'), answers, (most) =>
-    waitingOfAll<Due>(ports, shard, answerQueue(lease), { now, most }),
+  const ofRequested = await find(accountsWrittenFor(shard, 'requested'), requested, (most) =>
+    waitingOfAll<Due>(ports, shard, requestedQueue(lease), { now, most }),
   )
   const ofSteps = await find(stepsOf, first, async (most) => (await firstSteps(ports, shard, now, most)).steps)
   // From here on nothing is read: what takes a place is begun.
@@ -64,15 +64,15 @@ export const beginDue = async (ports: DuePorts, shard: DueInShard, begin: (id: T
     shard.erasing.add(id)
     begin(id)
   }
-  for (const { id, account_id, contact_id } of [...ofAnswers.turns, ...ofSteps.turns, ...ofLate.begun]) {
+  for (const { id, account_id, contact_id } of [...ofRequested.turns, ...ofSteps.turns, ...ofLate.begun]) {
     if (busy.has(contact_id)) continue
     busy.add(contact_id)
     shard.writingTo.set(id, { account_id, contact_id })
     if (ofLate.begun.some((step) => step.id === id)) shard.late.add(id)
     begin(id)
   }
-  const widerReadAt = ofAnswers.needsWiderRead || ofSteps.needsWiderRead ? shard.nextWiderReadAt : undefined
-  const nextDue = [answers, first, late, unverified, copies]
+  const widerReadAt = ofRequested.needsWiderRead || ofSteps.needsWiderRead ? shard.nextWiderReadAt : undefined
+  const nextDue = [requested, first, late, unverified, copies]
     .flatMap((queue: ReadonlyArray<Due>) => queue.find((one) => !isDueNow(one))?.next_at ?? [])
     .toSorted()[0]
   const readAgainAt = [widerReadAt, ofLate.readAgainAt].filter((at) => at !== undefined)
@@ -85,5 +85,5 @@ export const beginDue = async (ports: DuePorts, shard: DueInShard, begin: (id: T
 }
 
 /** Whose messages are under way in a shard, each as often as it has one. */
-const accountsWrittenFor = ({ writingTo }: DueInShard, kind: 'steps' | 'answers'): ReadonlyArray<AccountId> =>
-  [...writingTo].filter(([id]) => isMessageId(id) === (kind === 'answers')).map(([, { account_id }]) => account_id)
+const accountsWrittenFor = ({ writingTo }: DueInShard, kind: 'steps' | 'requested'): ReadonlyArray<AccountId> =>
+  [...writingTo].filter(([id]) => isMessageId(id) === (kind === 'requested')).map(([, { account_id }]) => account_id)

@@ -6,7 +6,7 @@ import type { FollowUpDocument } from '../../read-models/follow-ups.js'
 import type { Lease } from '../../subscriptions/leases.js'
 import type { FailingWork } from '../../subscriptions/retries/failing-work.js'
 
-/** What has its turn: an engagement, or a message that is no step. */
+/** What has its turn: an engagement, a requested message, or an erased one of which a provider still has a copy. */
 export type TurnId = EngagementId | MessageId
 
 /** What a shard's worker knows of what is due. */

@@ -4,7 +4,7 @@ import { findNotSetAside } from '../../parking/not-set-aside.js'
 import type { Query } from '../../ports.js'
 import { collectionOf } from '../../projection.js'
 import { followUpQueueOf, followUps } from '../../read-models/follow-ups.js'
-import { answerQueueOf, copyQueueOf, messages } from '../../read-models/messages.js'
+import { copyQueueOf, messages, requestedQueueOf } from '../../read-models/messages.js'
 import type { Lease } from '../../subscriptions/leases.js'
 import type { DueInShard, DuePorts, TurnId } from './due-in-shard.js'
 
@@ -22,9 +22,9 @@ export const stepQueue = ({ name }: Lease, kind: 'first' | 'later' | 'consent'):
   name: followUpQueueOf(name, kind),
 })
 
-export const answerQueue = ({ name }: Lease): Queue => ({
+export const requestedQueue = ({ name }: Lease): Queue => ({
   collection: collectionOf(messages),
-  name: answerQueueOf(name),
+  name: requestedQueueOf(name),
 })
 
 export const copyQueue = ({ name }: Lease): Queue => ({ collection: collectionOf(messages), name: copyQueueOf(name) })

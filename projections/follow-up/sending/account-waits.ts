@@ -160,7 +160,7 @@ const shown = async ({ projected }: Ports, { ending }: Lease, position: Position
   await Promise.all(readModels.map(({ caughtUpTo }) => caughtUpTo(position, ending)))
 }
 
-/** What is no step waits for no month. */
+/** A requested message waits for no month. */
 const maySend = async (ports: Ports, { accountId, of }: Pass, id: TurnId): Promise<boolean> => {
   const { clock, currentAccount, documents, reservations } = ports
   const owner = readOrThrow(streamOf(account, accountId), await currentAccount(accountId))

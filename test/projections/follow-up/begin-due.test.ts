@@ -8,7 +8,7 @@ import { beginDue } from '../../../projections/follow-up/due/begin-due.js'
 import type { Change, Documents } from '../../../projections/ports.js'
 import { collectionOf } from '../../../projections/projection.js'
 import { followUpQueueOf, followUps } from '../../../projections/read-models/follow-ups.js'
-import { answerQueueOf, messages } from '../../../projections/read-models/messages.js'
+import { messages, requestedQueueOf } from '../../../projections/read-models/messages.js'
 import { failingWork } from '../../../projections/subscriptions/retries/failing-work.js'
 import { accountId, at, contactId, engagementId, messageId, positionAt } from '../../kit/domain/samples.js'
 import { documentState, memoryDocuments } from '../../kit/memory/documents.js'
@@ -20,7 +20,7 @@ import { isOver } from '../../kit/time/turns.js'
 const lease = testLease('contacts_0')
 
 const due = (id: MessageId, contact: ContactId, next_at = at(), account_id = accountId()): Change => {
-  const document = { id, account_id, contact_id: contact, queue: answerQueueOf(lease.name), next_at }
+  const document = { id, account_id, contact_id: contact, queue: requestedQueueOf(lease.name), next_at }
   return { key: id, document, position: positionAt(1) }
 }
 
@@ -45,11 +45,11 @@ type Look = { readonly begun: ReadonlyArray<string>; readonly read: number }
 const mostLooks = 200
 
 /** A shard with what waits in it. A look lasts until something wakes the shard. */
-const openShard = async (answers: ReadonlyArray<Change>, steps: ReadonlyArray<Change> = []) => {
+const openShard = async (requested: ReadonlyArray<Change>, steps: ReadonlyArray<Change> = []) => {
   const documents = memoryDocuments(documentState())
   rightOf(await documents.prepare(collectionOf(followUps)))
   rightOf(await documents.prepare(collectionOf(messages)))
-  rightOf(await documents.apply(collectionOf(messages), answers, positionAt(1)))
+  rightOf(await documents.apply(collectionOf(messages), requested, positionAt(1)))
   rightOf(await documents.apply(collectionOf(followUps), steps, positionAt(1)))
   const shard = {
     ...{
@@ -108,7 +108,7 @@ const openShard = async (answers: ReadonlyArray<Change>, steps: ReadonlyArray<Ch
     },
     /** Another step comes. */
     add: async (one: Change) => rightOf(await documents.apply(collectionOf(followUps), [one], positionAt(2))),
-    addAnswer: async (one: Change) => rightOf(await documents.apply(collectionOf(messages), [one], positionAt(2))),
+    addRequested: async (one: Change) => rightOf(await documents.apply(collectionOf(messages), [one], positionAt(2))),
     /** All that is under way has been done. */
     finish: async (): Promise<void> => {
       const done = [...shard.underWay.keys()].map((key): Change => ({
@@ -130,9 +130,9 @@ const openShard = async (answers: ReadonlyArray<Change>, steps: ReadonlyArray<Ch
 
 test('however many turns are parked in a shard, a look reads no more than without them', async (t) => {
   const steps = [...Array(1_000).keys()].flatMap((n) => [step(2 * n, at(n), at(n), 'first'), step(2 * n + 1, at(n))])
-  const answers = Array.from({ length: 1_000 }, (_, n) => due(messageId(n), contactId(n), at(n)))
-  const { shard, clock, look, add } = await openShard(answers, steps)
-  for (const { key } of [...answers, ...steps]) shard.setAside.set(key, 'prk_1')
+  const requested = Array.from({ length: 1_000 }, (_, n) => due(messageId(n), contactId(n), at(n)))
+  const { shard, clock, look, add } = await openShard(requested, steps)
+  for (const { key } of [...requested, ...steps]) shard.setAside.set(key, 'prk_1')
   clock.set(at(10_000))
   t.deepEqual(await look(), { begun: [], read: 0 })
   await add(step(9_999, at(9_000), at(9_000), 'first'))
@@ -331,14 +331,14 @@ for (const kind of ['first', 'consent'] as const) {
 test('however many turns of one account hang, those of others have places of their own', async (t) => {
   const steps = Array.from({ length: 100 }, (_, n) => step(n + 1, later(at(), n - 5_000), at(), 'first'))
   const late = [1, 2, 3, 4].map((n) => step(n + 200, later(at(), -3_600_000)))
-  const answers = Array.from({ length: 100 }, (_, n) => due(messageId(n + 1), contactId(n + 301), later(at(), -n)))
-  const { clock, add, addAnswer, look } = await openShard(answers, [...steps, ...late])
+  const requested = Array.from({ length: 100 }, (_, n) => due(messageId(n + 1), contactId(n + 301), later(at(), -n)))
+  const { clock, add, addRequested, look } = await openShard(requested, [...steps, ...late])
   const atFirst = (await look()).begun
   const ofSteps = atFirst.filter((id) => id.startsWith('neg_'))
   t.deepEqual([ofSteps.length, atFirst.length - ofSteps.length], [12, 12], 'three quarters of the places of each kind')
   t.deepEqual((await look()).begun, [], 'its others wait until one of these has ended')
   await add(step(1_001, at(), at(), 'first', accountId(2)))
-  await addAnswer(due(messageId(1_001), contactId(1_002), at(), accountId(2)))
+  await addRequested(due(messageId(1_001), contactId(1_002), at(), accountId(2)))
   t.deepEqual((await look()).begun, [messageId(1_001), engagementId(1_001)])
   await add(step(1_003, later(at(), -3_600_000), at(1), 'later', accountId(2)))
   clock.set(later(clock.now(), 1_000))
@@ -348,12 +348,12 @@ test('however many turns of one account hang, those of others have places of the
 test('where all that hangs and comes before and after it is of one account, that of another is found', async (t) => {
   const crowd = [...Array(100).keys()].filter((n) => n !== 60)
   const steps = crowd.map((n) => step(n + 1, later(at(), n - 5_000), at(), 'first'))
-  const answers = crowd.map((n) => due(messageId(n + 1), contactId(n + 301), later(at(), n - 5_000)))
-  const { clock, add, addAnswer, look } = await openShard(answers, steps)
+  const requested = crowd.map((n) => due(messageId(n + 1), contactId(n + 301), later(at(), n - 5_000)))
+  const { clock, add, addRequested, look } = await openShard(requested, steps)
   t.is((await look()).begun.length, 24)
   t.deepEqual((await look()).begun, [])
   await add(step(1_001, later(at(), 60 - 5_000), at(), 'first', accountId(2)))
-  await addAnswer(due(messageId(1_001), contactId(1_002), later(at(), 60 - 5_000), accountId(2)))
+  await addRequested(due(messageId(1_001), contactId(1_002), later(at(), 60 - 5_000), accountId(2)))
   t.deepEqual((await look()).begun, [], 'it is not looked for at each look')
   clock.set(later(clock.now(), 1_000))
   t.deepEqual((await look()).begun, [messageId(1_001), engagementId(1_001)])
