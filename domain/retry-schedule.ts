@@ -1,4 +1,6 @@
 import { instantOf, later, millisecondsOf, type Instant } from './instant.js'
+import type { MessageReport } from './message.js'
+import type { MessengerOutcome } from './messenger.js'
 
 /** How often a delivery is tried again after its first attempt (contract 6.6.3). */
 export const deliveryRetries = 18
@@ -17,7 +19,7 @@ export const nextAttemptAt = (attempt: number, at: Instant, random: number): Ins
 }
 
 /** Tries of one message, over a day: after the last one it is too late for its step. */
-export const mostMessageTries = 28
+const mostMessageTries = 28
 
 /**
  * When a message is tried again after `attempt`, from 1 on, failed at `at`: a minute later, then twice as long each
@@ -25,6 +27,17 @@ export const mostMessageTries = 28
  */
 export const nextMessageTryAt = (attempt: number, at: Instant): Instant =>
   later(at, Math.min(60_000 * 2 ** (attempt - 1), 60 * 60_000))
+
+/**
+ * When a message is tried again whose `attempt` failed at `at`, and how; undefined where that was the last one. While
+ * its sender is blocked a try says nothing of the message, so none is the last.
+ */
+export const messageRetryAt = (
+  attempt: number,
+  failure: MessageReport['kind'] | MessengerOutcome['kind'],
+  at: Instant,
+): Instant | undefined =>
+  attempt < mostMessageTries || failure === 'sender-blocked' ? nextMessageTryAt(attempt, at) : undefined
 
 /**
  * When a provider is asked again to erase its copy, after `attempt`, from 1 on, failed at `at`: an hour later, then a

@@ -1,8 +1,11 @@
+import { sendsFrom, type AccountState } from './account.js'
 import { NaturalNumber, t } from './codec.js'
 import type { Decider } from './decider.js'
 import { eventOf } from './event.js'
 import { AccountId } from './ids.js'
 import { instantOf, later, millisecondsOf, Instant } from './instant.js'
+import type { MessageReport } from './message.js'
+import type { MessengerOutcome } from './messenger.js'
 import { E, unreachable, type Either } from './prelude.js'
 
 /** How the provider said it: in its answer to a message, or in a report after it. */
@@ -64,6 +67,28 @@ export type SenderCommand =
       readonly month: string
       readonly segmentsPerMonth: number
     }
+
+type Tried = {
+  readonly accountId: AccountId
+  /** The sender that the account had then; undefined: the one that the accounts share. */
+  readonly from: string | undefined
+  readonly saidBy: SaidBy
+  readonly at: Instant
+}
+
+/**
+ * What the provider said of a try may tell of the sender too: that it is blocked, or that a message got through. It
+ * counts where the account still sends from there, or is undefined since nobody can tell.
+ */
+export const senderCommandFor = (
+  said: MessageReport | MessengerOutcome,
+  { from, ...tried }: Tried,
+  owner: AccountState | undefined,
+): SenderCommand | undefined => {
+  if (owner !== undefined && !sendsFrom(owner, from)) return undefined
+  if (said.kind === 'sender-blocked') return { type: 'HoldSender', reason: said.reason, ...tried }
+  return said.kind === 'accepted' || said.kind === 'delivered' ? { type: 'ReleaseSender', ...tried } : undefined
+}
 
 const evolve = (state: SenderState, event: SenderEvent): SenderState => {
   switch (event.type) {

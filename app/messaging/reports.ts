@@ -1,12 +1,12 @@
-import { account, sendsFrom } from '../../domain/account.js'
+import { account } from '../../domain/account.js'
 import { engagement } from '../../domain/engagement.js'
 import { MessageId } from '../../domain/ids.js'
 import type { Instant } from '../../domain/instant.js'
 import { message, type MessageReport, type MessageState } from '../../domain/message.js'
 import type { Clock, CommandHandler, StoreFailure } from '../../domain/ports.js'
 import { E, flow, pipe, TE, type TaskEither } from '../../domain/prelude.js'
-import { sender, type SenderCommand } from '../../domain/sender.js'
-import { mostMessageTries, nextMessageTryAt } from '../../domain/retry-schedule.js'
+import { messageRetryAt } from '../../domain/retry-schedule.js'
+import { sender, senderCommandFor } from '../../domain/sender.js'
 import type { TextProvider } from '../../domain/text-provider.js'
 import type { ClientCommands } from '../commands/client-commands.js'
 import { loadState } from '../commands/states/current-states.js'
@@ -75,7 +75,6 @@ const recorded = (
   )
 }
 
-/** What gets through, or does not, tells of the sender too, where the account still sends from it. */
 const holdOrRelease =
   (
     { commandHandler, clientCommands, clock }: ReportPorts,
@@ -83,17 +82,10 @@ const holdOrRelease =
     report: MessageReport,
   ): TaskEither<Problem, undefined> =>
   async () => {
-    const by = { accountId, saidBy: 'report', at: clock.now() } as const
-    const command: SenderCommand | undefined =
-      report.kind === 'sender-blocked'
-        ? { type: 'HoldSender', ...by, reason: report.reason }
-        : report.kind === 'delivered'
-          ? { type: 'ReleaseSender', ...by }
-          : undefined
-    if (command === undefined) return E.right(undefined)
     const owner = await loadState(commandHandler, account, accountId)
-    if (E.isLeft(owner)) return owner
-    if (!sendsFrom(owner.right, from)) return E.right(undefined)
+    const tried = { accountId, from, saidBy: 'report', at: clock.now() } as const
+    const command = senderCommandFor(report, tried, E.isLeft(owner) ? undefined : owner.right)
+    if (command === undefined) return E.right(undefined)
     const done = await clientCommands.execute(sender, accountId, command, 'provider')
     return E.isLeft(done) ? done : E.right(undefined)
   }
@@ -106,8 +98,7 @@ const retryAtOf =
     report: MessageReport,
   ): TaskEither<StoreFailure, Instant | undefined> =>
   async () => {
-    const isAllowed = attempt < mostMessageTries || report.kind === 'sender-blocked'
-    const retryAt = kind === 'waiting' ? dueAt : isAllowed ? nextMessageTryAt(attempt, clock.now()) : undefined
+    const retryAt = kind === 'waiting' ? dueAt : messageRetryAt(attempt, report.kind, clock.now())
     // Of a requested message it is decided at its next turn whether there is still time.
     if (request !== undefined) return E.right(retryAt)
     const loaded = await loadState(commandHandler, engagement, facts.engagement_id)

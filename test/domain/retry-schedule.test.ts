@@ -4,7 +4,14 @@ import assert from 'node:assert/strict'
 import { millisecondsOf } from '../../domain/instant.js'
 import { holds } from '../kit/domain/property.js'
 import { at } from '../kit/domain/samples.js'
-import { deliveryRetries, nextMailAttemptAt, noticeRetries, nextAttemptAt } from '../../domain/retry-schedule.js'
+import {
+  deliveryRetries,
+  messageRetryAt,
+  nextAttemptAt,
+  nextMailAttemptAt,
+  nextMessageTryAt,
+  noticeRetries,
+} from '../../domain/retry-schedule.js'
 
 const upTo = (count: number): ReadonlyArray<number> => Array.from({ length: count }, (_, index) => index + 1)
 
@@ -49,6 +56,14 @@ test('all retries of a delivery take about four days, with any jitter', (t) => {
 test('the delay counts from the time at which the attempt failed', (t) => {
   t.is(nextAttemptAt(1, at(250), 0), at(15_250))
   t.is(nextAttemptAt(2, at(250), 0.5), at(26_250))
+})
+
+test('a message is tried 28 times; while its sender is blocked no try is the last', (t) => {
+  t.is(messageRetryAt(1, 'failed', at()), at(60_000))
+  t.is(messageRetryAt(27, 'unreached', at()), nextMessageTryAt(27, at()))
+  t.is(messageRetryAt(28, 'unreached', at()), undefined)
+  t.is(messageRetryAt(28, 'failed', at()), undefined)
+  t.is(messageRetryAt(28, 'sender-blocked', at()), nextMessageTryAt(28, at()))
 })
 
 test('mailing is tried for about four days: after a minute, then twice as late each time, four hours at most', (t) => {

@@ -1,5 +1,6 @@
 import test from 'ava'
-import { sender, type SenderEvent } from '../../domain/sender.js'
+import { sender, senderCommandFor, type SenderEvent } from '../../domain/sender.js'
+import { openAccountState } from '../kit/domain/account-state.js'
 import { accountId, at } from '../kit/domain/samples.js'
 import { given } from '../kit/domain/specification.js'
 
@@ -82,4 +83,24 @@ test('a limit is reached once a month, and once more where it has been changed',
   given(t, sender, reached)
     .when({ ...reach, month: '2026-02' })
     .then({ type: 'SegmentLimitReached', data: { ...ids, month: '2026-02', segments_per_month: 10 } })
+})
+
+test('what a provider says of a try tells of the sender too, where the account still sends from it', (t) => {
+  const from = '+14155550100'
+  const tried = { accountId: accountId(), from, saidBy: 'answer', at: at() } as const
+  const tells = { accountId: accountId(), saidBy: 'answer', at: at() } as const
+  const owner = openAccountState({ sender: { from, messages_per_second: null } })
+  const blocked = { kind: 'sender-blocked', reason } as const
+  const accepted = { kind: 'accepted', providerId: undefined } as const
+  t.deepEqual(senderCommandFor(blocked, tried, owner), { type: 'HoldSender', reason, ...tells })
+  t.deepEqual(senderCommandFor(accepted, tried, owner), { type: 'ReleaseSender', ...tells })
+  const delivered = { kind: 'delivered', providerId: 'SM1' } as const
+  t.deepEqual(senderCommandFor(delivered, { ...tried, saidBy: 'report' }, owner), {
+    ...{ type: 'ReleaseSender', ...tells, saidBy: 'report' },
+  })
+  for (const kind of ['unreached', 'refused', 'unknown'] as const)
+    t.is(senderCommandFor({ kind, reason }, tried, owner), undefined, kind)
+  t.is(senderCommandFor(blocked, tried, openAccountState()), undefined, 'it sends from the shared one by now')
+  t.is(senderCommandFor(accepted, { ...tried, from: undefined }, owner), undefined, 'it has one of its own by now')
+  t.deepEqual(senderCommandFor(blocked, tried, undefined), { type: 'HoldSender', reason, ...tells }, 'nobody can tell')
 })

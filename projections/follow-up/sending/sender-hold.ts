@@ -1,8 +1,9 @@
-import { sendsFrom, type AccountState } from '../../../domain/account.js'
+import type { AccountState } from '../../../domain/account.js'
 import type { AccountId } from '../../../domain/ids.js'
+import type { MessengerOutcome } from '../../../domain/messenger.js'
 import type { Clock, StoreFailure } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
-import { sender, type SenderCommand, type SenderState } from '../../../domain/sender.js'
+import { sender, senderCommandFor, type SenderCommand, type SenderState } from '../../../domain/sender.js'
 import type { Lease } from '../../subscriptions/leases.js'
 import { recordWithRetry, type RetryPorts } from '../../subscriptions/retries/retried-command.js'
 
@@ -12,23 +13,18 @@ export type HoldPorts = Ports & {
   readonly currentAccount: (id: AccountId) => Promise<Either<StoreFailure, AccountState>>
 }
 
-/** The account may send from somewhere else by now. Where nobody can tell, what the provider said counts. */
-const isCurrent = async ({ currentAccount }: HoldPorts, id: AccountId, from: string | undefined): Promise<boolean> => {
-  const owner = await currentAccount(id)
-  return E.isLeft(owner) || sendsFrom(owner.right, from)
-}
-
-type Blocked = { readonly accountId: AccountId; readonly from: string | undefined; readonly reason: string }
-
-/** The provider blocks the sender of an account: its messages wait. Undefined where it is not held. */
-export const holdSender = async (
+/** By what the provider said of a try. Resolves with the hold of the sender; undefined where there is none. */
+export const holdOrRelease = async (
   ports: HoldPorts,
   lease: Lease,
-  { accountId, from, reason }: Blocked,
+  outcome: MessengerOutcome,
+  { accountId, from }: { readonly accountId: AccountId; readonly from: string | undefined },
 ): Promise<SenderState['held']> => {
-  if (!(await isCurrent(ports, accountId, from))) return undefined
-  const at = ports.clock.now()
-  const done = await record(ports, lease, { type: 'HoldSender', accountId, reason, saidBy: 'answer', at })
+  const owner = await ports.currentAccount(accountId)
+  const tried = { accountId, from, saidBy: 'answer', at: ports.clock.now() } as const
+  const command = senderCommandFor(outcome, tried, E.isLeft(owner) ? undefined : owner.right)
+  if (command === undefined) return undefined
+  const done = await record(ports, lease, command)
   return done?.state.held
 }
 
@@ -40,17 +36,6 @@ export const mayTry = async (ports: Ports, lease: Lease, accountId: AccountId, i
   if (!isHeld) return true
   const done = await record(ports, lease, { type: 'ProbeSender', accountId, at: ports.clock.now() })
   return done !== undefined && done.events.length > 0
-}
-
-/** A message got through. */
-export const releaseSender = async (
-  ports: HoldPorts,
-  lease: Lease,
-  accountId: AccountId,
-  from: string | undefined,
-): Promise<void> => {
-  if (!(await isCurrent(ports, accountId, from))) return
-  await record(ports, lease, { type: 'ReleaseSender', accountId, saidBy: 'answer', at: ports.clock.now() })
 }
 
 /** So that the account's people are told once. */

@@ -13,11 +13,11 @@ import {
   type Settled,
 } from '../../../domain/messenger.js'
 import type { Time } from '../../../domain/ports.js'
-import { mostMessageTries, nextMessageTryAt } from '../../../domain/retry-schedule.js'
+import { messageRetryAt, nextMessageTryAt } from '../../../domain/retry-schedule.js'
 import type { TrackedLinks } from '../../../domain/tracked-link.js'
 import { isEnding, type Lease } from '../../subscriptions/leases.js'
 import { loadOrThrow, positionOf, recordWithRetry } from '../../subscriptions/retries/retried-command.js'
-import { holdSender, releaseSender, type HoldPorts } from './sender-hold.js'
+import { holdOrRelease, type HoldPorts } from './sender-hold.js'
 import { knownCopies, type KnownCopiesPorts } from './known-copies.js'
 
 export type SendingPorts = HoldPorts &
@@ -93,7 +93,8 @@ export const sendMessage = async (
   const outcome = await messenger.send(outgoing)
   if (outcome.kind !== 'unknown') {
     const position = await recordEnd(ports, sent, attempt, outcome, from)
-    if (outcome.kind === 'accepted' && sent.isProbe) await releaseSender(ports, lease, facts.account_id, from)
+    const accountId = facts.account_id
+    if (outcome.kind === 'accepted' && sent.isProbe) await holdOrRelease(ports, lease, outcome, { accountId, from })
     return position
   }
   return settleTry(ports, sent, attempt, outgoing, { since: begunAt, wait: settlingTime })
@@ -174,7 +175,7 @@ const recordEnd = async (
   const { lease, facts } = sent
   const held =
     outcome.kind === 'sender-blocked'
-      ? await holdSender(ports, lease, { accountId: facts.account_id, from, reason: outcome.reason })
+      ? await holdOrRelease(ports, lease, outcome, { accountId: facts.account_id, from })
       : undefined
   const recorded = await record(ports, sent, endingOf(sent, attempt, outcome, ports.clock.now(), held?.until))
   const { kind } = outcome
@@ -199,10 +200,8 @@ const endingOf = (
   const { kind, reason } = outcome
   if (kind !== 'failed' && kind !== 'unreached' && kind !== 'sender-blocked')
     return { type: 'EndMessage', attempt, ending: { kind, reason }, ...after }
-  // While the sender is blocked a try says nothing of the message.
-  if (attempt >= mostMessageTries && kind !== 'sender-blocked')
-    return { type: 'EndMessage', attempt, ending: { kind: 'expired', reason }, ...after }
-  const scheduled = nextMessageTryAt(attempt, now)
+  const scheduled = messageRetryAt(attempt, kind, now)
+  if (scheduled === undefined) return { type: 'EndMessage', attempt, ending: { kind: 'expired', reason }, ...after }
   const asked = kind === 'failed' ? outcome.retryAt : heldUntil
   const nextAttemptAt = asked !== undefined && asked > scheduled ? asked : scheduled
   const why = kind === 'failed' ? {} : { kind }
