@@ -38,12 +38,12 @@ type Ports = { readonly clock: Clock; readonly logger: Logger; readonly time: Ti
 export const commandSide = (stores: Stores, ports: Ports): CommandSide => {
   const snapshots = documentSnapshots(stores.documents)
   return stores.appendAll === undefined
-    ? projected(stores.store, snapshots, ports)
-    : cached(stores.store, stores.appendAll, snapshots, ports)
+    ? whereShared(stores.store, snapshots, ports)
+    : whereAlone(stores.store, stores.appendAll, snapshots, ports)
 }
 
 /** Only this process writes to the log, so its cache is current. */
-const cached = (
+const whereAlone = (
   store: EventStore,
   appendAll: AppendAll,
   snapshots: Snapshots,
@@ -59,7 +59,7 @@ const cached = (
 }
 
 /** Others may write: every command reads its stream, and what each request rests on follows the log. */
-const projected = (stored: EventStore, snapshots: Snapshots, { clock, logger, time }: Ports): CommandSide => {
+const whereShared = (stored: EventStore, snapshots: Snapshots, { clock, logger, time }: Ports): CommandSide => {
   const { load } = commandHandler({ aggregates: storedAggregates(stored, snapshots), store: stored, clock })
   const projection = inMemoryProjection({ store: stored, load, time })
   const store = projection.observed(stored)

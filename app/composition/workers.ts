@@ -81,7 +81,7 @@ export const workersOn = (ports: WorkerPorts): Workers => {
     currentWebhook: (id) => currentStates.get(webhook, id, ({ kind }) => kind === 'on'),
     hasErasures: hasErasures(currentStates),
     random: () => randomInt(1_000_000) / 1_000_000,
-    projected: followerOf(followers.readModels, deliveries.name),
+    deliveriesFollower: followerOf(followers.readModels, deliveries.name),
   })
   const noticeMailer = mailer({
     ...ports,
@@ -90,7 +90,7 @@ export const workersOn = (ports: WorkerPorts): Workers => {
     documents,
     backoff,
     mailSender: ports.mailSender,
-    projected: followerOf(followers.readModels, notices.name),
+    noticesFollower: followerOf(followers.readModels, notices.name),
   })
   const followUp = followUpWorker({
     ...ports,
@@ -102,10 +102,8 @@ export const workersOn = (ports: WorkerPorts): Workers => {
     currentSender: (id) => currentStates.get(sender, id, ({ held }) => held === undefined),
     // From the stream: once somebody was told that an account is disabled, no process sends a step of it.
     currentAccount: (id) => loadState(ports.commandHandler, account, id),
-    projected: {
-      followUps: followerOf(followers.readModels, followUps.name),
-      messages: followerOf(followers.readModels, messages.name),
-    },
+    followUpsFollower: followerOf(followers.readModels, followUps.name),
+    messagesFollower: followerOf(followers.readModels, messages.name),
   })
   return {
     delivery: { ...delivery, reads: [deliveries.name, resends.name, webhookList.name], tried: ofDelivery },

@@ -28,8 +28,7 @@ type Arrivals = {
 }
 
 type ArrivalsPorts = {
-  /** Runs the `deliveries` read model. */
-  readonly projected: Pick<LeasedFollower, 'caughtUpTo'>
+  readonly deliveriesFollower: Pick<LeasedFollower, 'caughtUpTo'>
   readonly queues: Pick<LeasedQueues, 'of'>
   /** Called once for each queue, however many events there were of it. */
   readonly notify: { readonly [kind in ArrivalKind]: (queue: WebhookQueue) => void }
@@ -39,7 +38,7 @@ type Waiting = { readonly [kind in ArrivalKind]: Set<WebhookId> }
 
 const nothing = (): Waiting => ({ due: new Set(), resend: new Set(), jobs: new Set() })
 
-export const arrivals = ({ projected, queues, notify }: ArrivalsPorts): Arrivals => {
+export const arrivals = ({ deliveriesFollower, queues, notify }: ArrivalsPorts): Arrivals => {
   const stopping = new AbortController()
   let waiting = nothing()
   /** Of the newest event that was learnt, whichever process it concerns. */
@@ -56,7 +55,7 @@ export const arrivals = ({ projected, queues, notify }: ArrivalsPorts): Arrivals
     while (kinds.some((kind) => waiting[kind].size > 0)) {
       const arrived = waiting
       waiting = nothing()
-      await projected.caughtUpTo(position, stopping.signal)
+      await deliveriesFollower.caughtUpTo(position, stopping.signal)
       if (stopping.signal.aborted) return
       for (const kind of kinds) {
         for (const webhookId of arrived[kind]) {
@@ -93,7 +92,7 @@ export const arrivals = ({ projected, queues, notify }: ArrivalsPorts): Arrivals
         default:
       }
     },
-    shown: (signal) => projected.caughtUpTo(position, signal),
+    shown: (signal) => deliveriesFollower.caughtUpTo(position, signal),
     notifyWhenCaughtUp: () => {
       if (!isNotifying) void notifyAll()
     },

@@ -34,8 +34,7 @@ type DeliveryWorker = {
 
 type WorkerPorts = AttemptPorts &
   Omit<JobPorts, 'expect' | 'setAside'> & {
-    /** Runs the `deliveries` read model. */
-    readonly projected: Pick<LeasedFollower, 'position' | 'caughtUpTo'>
+    readonly deliveriesFollower: Pick<LeasedFollower, 'position' | 'caughtUpTo'>
   }
 
 /**
@@ -45,7 +44,7 @@ type WorkerPorts = AttemptPorts &
  * resends.
  */
 export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
-  const { store, projected } = ports
+  const { store, deliveriesFollower } = ports
   let hasBegun = false
   const queues = leasedQueues()
   const shardHeads = shardHeadsOn(ports)
@@ -57,7 +56,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
   const search = searchForWork(ports, { queues, resending: resends.webhooks, take: lookForWork })
 
   const arrived = arrivals({
-    projected,
+    deliveriesFollower,
     queues,
     notify: {
       // One that became due before this process held the webhook may have been tried since: it is a retry by now.
@@ -77,7 +76,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
       categories: ['webhook', 'delivery', 'resend', 'parked'],
       begin: async () => {
         // What became due up to here is found in the read models, what becomes due later is learnt from the log.
-        const position = await projected.position()
+        const position = await deliveriesFollower.position()
         if (position === undefined) throw new StatedFailure('the read model of the deliveries does not answer')
         fresh.forget()
         shardHeads.followFrom(orThrow(await store.head()))

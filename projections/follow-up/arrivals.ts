@@ -4,8 +4,6 @@ import type { ProjectedEvent } from '../projection.js'
 import { contactShardOf } from '../read-models/contact-shards.js'
 import type { LeasedFollower } from '../subscriptions/leased-follower.js'
 
-type Projected = Pick<LeasedFollower, 'caughtUpTo'>
-
 /** What the follow-up worker learns from the log. */
 type Arrivals = {
   readonly learn: (events: ReadonlyArray<ProjectedEvent>) => void
@@ -14,7 +12,7 @@ type Arrivals = {
 
 /** Wakes the shards of what came over the log, once the read models show it. */
 export const arrivalsOf = (
-  projected: ReadonlyArray<Projected>,
+  readModels: ReadonlyArray<Pick<LeasedFollower, 'caughtUpTo'>>,
   { wake, all }: { readonly wake: (shard: string) => void; readonly all: () => Iterable<string> },
 ): Arrivals => {
   const stopping = new AbortController()
@@ -29,7 +27,7 @@ export const arrivalsOf = (
       const position = newest
       arrived = new Set()
       newest = undefined
-      await Promise.all(projected.map(({ caughtUpTo }) => caughtUpTo(position, stopping.signal)))
+      await Promise.all(readModels.map(({ caughtUpTo }) => caughtUpTo(position, stopping.signal)))
       for (const name of names) wake(name)
     }
     isWaking = false

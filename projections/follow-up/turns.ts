@@ -26,11 +26,8 @@ import { takeTurn, type StepPorts } from './step.js'
 
 export type TurnPorts = StepPorts & {
   readonly store: EventStore
-  /** They run the read models `follow_ups` and `messages`. */
-  readonly projected: {
-    readonly followUps: Pick<LeasedFollower, 'position' | 'caughtUpTo'>
-    readonly messages: Pick<LeasedFollower, 'position' | 'caughtUpTo'>
-  }
+  readonly followUpsFollower: Pick<LeasedFollower, 'position' | 'caughtUpTo'>
+  readonly messagesFollower: Pick<LeasedFollower, 'position' | 'caughtUpTo'>
 }
 
 /** Parked events are known by it. */
@@ -70,7 +67,7 @@ const mostFailing = 1_000
 
 /** Turns of engagements and of messages. */
 export const turnsOf = (ports: TurnPorts, shardNamed: (name: string) => Shard | undefined): Turns => {
-  const { projected, logger, backoff, failingWork, reservations } = ports
+  const { followUpsFollower, messagesFollower, logger, backoff, failingWork, reservations } = ports
   const holderOf = (_: string, first: ProjectedEvent | undefined): Shard | undefined => {
     const contactId = first && contactIn(first)
     return contactId === undefined ? undefined : shardNamed(contactShardOf(contactId))
@@ -110,7 +107,7 @@ export const turnsOf = (ports: TurnPorts, shardNamed: (name: string) => Shard | 
         await parked.succeeded(shard, id)
         failing.delete(id)
         // Before the read models show it, the turn would seem to be due again, and a state's limit not to be reached.
-        const readModels = [projected.followUps, projected.messages]
+        const readModels = [followUpsFollower, messagesFollower]
         await Promise.all(readModels.map(({ caughtUpTo }) => caughtUpTo(position, shard.lease.ending)))
       } catch (error) {
         const failures = failing.get(id) ?? 0

@@ -30,8 +30,7 @@ type FollowUpWorker = {
 export const followUpWorker = (
   given: Omit<TurnPorts, 'rates' | 'reservations' | 'consentsUnderCheck'>,
 ): FollowUpWorker => {
-  const { projected } = given
-  const readModels = [projected.followUps, projected.messages]
+  const { followUpsFollower, messagesFollower } = given
   const shards = new Map<string, Shard>()
   const waits = new Set<AccountWaits>()
   // A turn may still be under way when its shard has been given back.
@@ -43,7 +42,7 @@ export const followUpWorker = (
     consentsUnderCheck: new Set<EngagementId>(),
   }
   const turns = turnsOf(ports, (name) => shards.get(name))
-  const arrivals = arrivalsOf(readModels, {
+  const arrivals = arrivalsOf([followUpsFollower, messagesFollower], {
     wake: (name) => shards.get(name)?.wakeUp.wake(),
     all: () => shards.keys(),
   })
@@ -53,7 +52,7 @@ export const followUpWorker = (
       name: followUpWorkerName,
       categories: ['engagement', 'message', 'parked', 'account'],
       begin: async () => {
-        const [one, other] = await Promise.all([projected.followUps.position(), projected.messages.position()])
+        const [one, other] = await Promise.all([followUpsFollower.position(), messagesFollower.position()])
         if (one === undefined || other === undefined)
           throw new StatedFailure('a read model of the follow-ups does not answer')
         for (const shard of shards.values()) shard.wakeUp.wake()

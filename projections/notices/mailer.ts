@@ -25,8 +25,7 @@ type Mailer = {
 }
 
 type MailerPorts = AttemptPorts & {
-  /** Runs the `notices` read model. */
-  readonly projected: Pick<LeasedFollower, 'position' | 'caughtUpTo'>
+  readonly noticesFollower: Pick<LeasedFollower, 'position' | 'caughtUpTo'>
   /** Where clients reach the service: nothing is mailed before that is known. */
   readonly siteUrl: Promise<string>
 }
@@ -89,12 +88,12 @@ export const mailer = (ports: MailerPorts): Mailer => {
 }
 
 /** Wakes the mailer when a notice became due and the read model shows it. */
-const dueNotices = ({ projected }: MailerPorts, { lease, parked, wakeUp: { wake } }: LeaseHolder): Follower => ({
+const dueNotices = ({ noticesFollower }: MailerPorts, { lease, parked, wakeUp: { wake } }: LeaseHolder): Follower => ({
   name: mailerName,
   categories: ['notice', 'parked'],
   begin: async () => {
     // What became due up to here is found in the read model, what becomes due later is learnt from the log.
-    const position = await projected.position()
+    const position = await noticesFollower.position()
     if (position === undefined) throw new StatedFailure('the read model of the notices does not answer')
     wake()
     return position
@@ -103,7 +102,7 @@ const dueNotices = ({ projected }: MailerPorts, { lease, parked, wakeUp: { wake 
     for (const event of events) if ((await parked.learn(event)) !== undefined) wake()
     const last = events.findLast(({ type }) => type === 'NoticeDue')
     if (last === undefined) return
-    await projected.caughtUpTo(last.position, lease.ending)
+    await noticesFollower.caughtUpTo(last.position, lease.ending)
     wake()
   },
   // Whoever makes notices due has parked it, and a retry that can't be read is asked for once more.
@@ -159,7 +158,7 @@ const waitingNotices = async (
 
 /** Never rejects. */
 const attempt = async (ports: MailerPorts, holder: LeaseHolder, id: NoticeId): Promise<void> => {
-  const { projected, backoff, failingWork, logger } = ports
+  const { noticesFollower, backoff, failingWork, logger } = ports
   const { lease, parked, inFlight, wakeUp } = holder
   try {
     const position = await attemptNotice(ports, holder, id).catch(setAside(holder, id))
@@ -170,7 +169,7 @@ const attempt = async (ports: MailerPorts, holder: LeaseHolder, id: NoticeId): P
     }
     await parked.succeeded(holder, id)
     // Before the read model shows how it ended it would show it as due again.
-    await projected.caughtUpTo(position, lease.ending)
+    await noticesFollower.caughtUpTo(position, lease.ending)
   } catch (error) {
     logger.error({ notice: id, reason: reasonOf(error) }, 'the mailing of a notice could not be recorded')
     failingWork.failed(lease, id, error)

@@ -205,7 +205,7 @@ const measureTakeover = async ({ directory }: Seeded): Promise<Takeover> => {
   const worker = deliveryWorker({
     ...ports,
     failingWork: failingWork(turnTime),
-    projected: {
+    deliveriesFollower: {
       position: async () => orFail(await tools.documents.progress(collectionOf(deliveries))),
       caughtUpTo: () => Promise.resolve(),
     },

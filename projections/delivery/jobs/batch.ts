@@ -20,8 +20,7 @@ export type JobPorts = {
   readonly commandHandler: CommandHandler
   readonly clock: Clock
   readonly ids: Ids
-  /** Runs the `deliveries` read model. */
-  readonly projected: Pick<LeasedFollower, 'caughtUpTo'>
+  readonly deliveriesFollower: Pick<LeasedFollower, 'caughtUpTo'>
   readonly backoff: Backoff
   /** Called where the job made deliveries due, in a way that the read model shows. */
   readonly expect: (queue: WebhookQueue, kind: ExpectedKind) => void
@@ -58,7 +57,7 @@ export const executeOnBatch = async (
   let newest = beginning
   for (const end of ends)
     if (end.status === 'fulfilled' && end.value !== undefined && end.value > newest) newest = end.value
-  if (newest !== beginning) await ports.projected.caughtUpTo(newest, queue.lease.ending)
+  if (newest !== beginning) await ports.deliveriesFollower.caughtUpTo(newest, queue.lease.ending)
   for (const end of ends) if (end.status === 'rejected') throw end.reason
   return newest !== beginning
 }

@@ -85,10 +85,10 @@ const collection = collectionOf(deliveries)
  * anew and repeats no delivery. False where it was: its lease ends, or its webhook is set aside.
  */
 const carryOutResend = async (ports: JobPorts, queue: WebhookQueue, id: ResendId): Promise<boolean> => {
-  const { store, commandHandler, projected } = ports
+  const { store, commandHandler, deliveriesFollower } = ports
   const { webhookId, lease } = queue
   // Until the read model shows what failed, and what resends were requested, before this began.
-  await projected.caughtUpTo(orThrow(await store.head()), lease.ending)
+  await deliveriesFollower.caughtUpTo(orThrow(await store.head()), lease.ending)
   let after: Cursor | undefined
   while (!isInterrupted(queue)) {
     const { state } = await loadOrThrow(commandHandler, resend, id)

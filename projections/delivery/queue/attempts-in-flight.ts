@@ -27,8 +27,7 @@ export type Attempt = (queue: WebhookQueue, id: DeliveryId, kind: AttemptKind) =
 type AttemptsInFlightPorts = {
   readonly attempt: Attempt
   readonly store: Pick<EventStore, 'readLast'>
-  /** Runs the `deliveries` read model. */
-  readonly projected: Pick<LeasedFollower, 'caughtUpTo'>
+  readonly deliveriesFollower: Pick<LeasedFollower, 'caughtUpTo'>
   readonly slots: Slots
   readonly logger: Logger
   readonly backoff: Backoff
@@ -42,7 +41,7 @@ export type Begin = (queue: WebhookQueue, id: DeliveryId, kind: AttemptKind) => 
  * again when its delivery is no longer reserved, where it may be due again.
  */
 export const attemptsInFlight = (ports: AttemptsInFlightPorts, schedule: (queue: WebhookQueue) => void): Begin => {
-  const { attempt, store, projected, slots, logger, backoff, failingWork } = ports
+  const { attempt, store, deliveriesFollower, slots, logger, backoff, failingWork } = ports
 
   const run = async (queue: WebhookQueue, id: DeliveryId, kind: AttemptKind): Promise<void> => {
     const giveBack = slots.take(queue)
@@ -89,7 +88,7 @@ export const attemptsInFlight = (ports: AttemptsInFlightPorts, schedule: (queue:
   const release = async (queue: WebhookQueue, id: DeliveryId, kind: AttemptKind, end: AttemptEnd): Promise<void> => {
     const { lease, reserved, expected } = queue
     const position = end.position ?? (await endOf(id, lease))
-    if (position !== undefined) await projected.caughtUpTo(position, lease.ending)
+    if (position !== undefined) await deliveriesFollower.caughtUpTo(position, lease.ending)
     const wasFull = isFull(queue)
     reserved.delete(id)
     if (kind === 'resend') queue.resendEnded.wake()

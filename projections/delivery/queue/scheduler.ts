@@ -31,8 +31,7 @@ type SchedulerPorts = {
   readonly documents: Documents
   readonly clock: Clock
   readonly logger: Logger
-  /** Runs the `deliveries` read model. */
-  readonly projected: Pick<LeasedFollower, 'caughtUpTo'>
+  readonly deliveriesFollower: Pick<LeasedFollower, 'caughtUpTo'>
   readonly backoff: Backoff
   readonly failingWork: FailingWork
 }

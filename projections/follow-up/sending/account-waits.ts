@@ -34,7 +34,8 @@ type Ports = RetryPorts &
     readonly documents: Documents
     readonly reservations: SegmentReservations
     readonly store: Pick<EventStore, 'head'>
-    readonly projected: Readonly<Record<'followUps' | 'messages', Pick<LeasedFollower, 'caughtUpTo'>>>
+    readonly followUpsFollower: Pick<LeasedFollower, 'caughtUpTo'>
+    readonly messagesFollower: Pick<LeasedFollower, 'caughtUpTo'>
   }
 
 /** Has what waits for its account go on as soon as that may send again, in one shard. */
@@ -155,8 +156,8 @@ const resumeNext = async (ports: Ports, shard: DueInShard, pass: Pass): Promise<
   return { ...pass, after: { value: last.waits_for, key: last.id } }
 }
 
-const shown = async ({ projected }: Ports, { ending }: Lease, position: Position): Promise<void> => {
-  const readModels = [projected.followUps, projected.messages]
+const shown = async (ports: Ports, { ending }: Lease, position: Position): Promise<void> => {
+  const readModels = [ports.followUpsFollower, ports.messagesFollower]
   await Promise.all(readModels.map(({ caughtUpTo }) => caughtUpTo(position, ending)))
 }
 

@@ -59,10 +59,11 @@ export const followUpProcess = (ports: ProcessPorts): FollowUpProcess => {
   const followers = virtualFollowers({ ...ports, unsaved: isShared ? 1n : unsaved, isShared })
   const { commandHandler, time, backoff, readModel, reactions, execute } = followers
   const following: Array<RunningFollower> = []
-  const projected = { followUps: readModel(anyProjection(followUps)), messages: readModel(anyProjection(messages)) }
+  const followUpsFollower = readModel(anyProjection(followUps))
+  const messagesFollower = readModel(anyProjection(messages))
   const worker = followUpWorker({
     ...ports,
-    ...{ commandHandler, time, backoff, projected, failingWork: failingWork(time) },
+    ...{ commandHandler, time, backoff, followUpsFollower, messagesFollower, failingWork: failingWork(time) },
     playbookAt: playbookVersions(store),
     siteUrl: Promise.resolve('https://leads.example.com'),
     currentAccount: (id) => Promise.resolve(E.right(simulatedAccount(id))),
@@ -78,7 +79,7 @@ export const followUpProcess = (ports: ProcessPorts): FollowUpProcess => {
   return {
     begin: async () => {
       const head = orThrow(await store.head())
-      const running = [projected.followUps, projected.messages, reactions]
+      const running = [followUpsFollower, messagesFollower, reactions]
       const byName = new Map(running.map((one) => [one.name, one]))
       membership.share(
         'projector',

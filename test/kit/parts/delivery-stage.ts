@@ -74,8 +74,8 @@ export const openStage = async (watched: (store: EventStore) => EventStore = (st
       () => runProjection(projection, { ...following, time: turnTime, documents, build, isWaitedFor: true }),
       { documents, pollBackoff: nextTurn },
     )
-  const projected = readModel(anyProjection(deliveries))
-  const readModels = [projected, readModel(anyProjection(resends))]
+  const deliveriesFollower = readModel(anyProjection(deliveries))
+  const readModels = [deliveriesFollower, readModel(anyProjection(resends))]
   const cause = { actor: 'test', eventId: ids.uuid }
   const tell = async (n: number, command: DeliveryCommand): Promise<void> => {
     rightOf(await commandHandler.execute(delivery, deliveryId(n), command, cause))
@@ -102,7 +102,7 @@ export const openStage = async (watched: (store: EventStore) => EventStore = (st
   return {
     store,
     clock,
-    projected,
+    deliveriesFollower,
     /** Runs the read models until the function that it returns is called. */
     project,
     caughtUp,
@@ -137,7 +137,7 @@ export const openStage = async (watched: (store: EventStore) => EventStore = (st
         ids,
         logger,
         random: () => 0.5,
-        projected,
+        deliveriesFollower,
         backoff: nextTurn,
         failingWork: tried,
         currentWebhook: (id) => loadState(commandHandler, webhook, id),

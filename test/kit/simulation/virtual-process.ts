@@ -39,7 +39,7 @@ export const virtualProcess = (ports: ProcessPorts): VirtualProcess => {
   const { store, documents, logger } = ports
   const { commandHandler, time, backoff, following, readModel, reactions, commanding, execute } =
     virtualFollowers(ports)
-  const projected = readModel(anyProjection(deliveries))
+  const deliveriesFollower = readModel(anyProjection(deliveries))
   const projecting = commanding('delivery_projector', (guarded, checkpoint) =>
     deliveryFanOut({
       hasErasures: () => Promise.resolve(false),
@@ -50,13 +50,13 @@ export const virtualProcess = (ports: ProcessPorts): VirtualProcess => {
       logger,
     }),
   )
-  const shownBeside = simulatedReadModels.filter(({ name }) => name !== projected.name).map(readModel)
-  const followers = [projected, ...shownBeside, reactions, projecting]
+  const shownBeside = simulatedReadModels.filter(({ name }) => name !== deliveriesFollower.name).map(readModel)
+  const followers = [deliveriesFollower, ...shownBeside, reactions, projecting]
   const worker = deliveryWorker({
     ...ports,
     commandHandler,
     vault: plainVault,
-    projected,
+    deliveriesFollower,
     backoff,
     failingWork: failingWork(time),
     currentWebhook: (id) => loadState(commandHandler, webhook, id),

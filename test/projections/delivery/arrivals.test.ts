@@ -35,7 +35,7 @@ const openStage = () => {
     notified.push(`${kind} ${queue.webhookId}`)
   }
   const tested = arrivals({
-    projected: {
+    deliveriesFollower: {
       caughtUpTo: (position, signal) =>
         new Promise((resolve) => {
           signal.addEventListener('abort', () => resolve())

@@ -351,9 +351,10 @@ export const openFollowUpStage = (
           () => runProjection(projection, { ...following, time: turnTime, documents, build, isWaitedFor: true }),
           { documents, pollBackoff: nextTurn },
         )
-      const projected = { followUps: readModel(anyProjection(followUps)), messages: readModel(anyProjection(messages)) }
-      const running = [projected.followUps.run(lease), projected.messages.run(lease)]
-      const worker = followUpWorker({ ...portsOn(store), projected })
+      const followUpsFollower = readModel(anyProjection(followUps))
+      const messagesFollower = readModel(anyProjection(messages))
+      const running = [followUpsFollower.run(lease), messagesFollower.run(lease)]
+      const worker = followUpWorker({ ...portsOn(store), followUpsFollower, messagesFollower })
       const { stop } = follow(worker.follower, following)
       const working = worker.work(lease)
       t.teardown(async () => {

@@ -85,8 +85,8 @@ const openStage = async (
     })
     return follower
   })
-  const [projected, ofDeliveries] = followers
-  if (projected === undefined) throw new Error('no read model runs')
+  const [noticesFollower, ofDeliveries] = followers
+  if (noticesFollower === undefined) throw new Error('no read model runs')
 
   const settings = webhookSettings({ url: 'https://receiver.example/hook?key=1' })
   const { inAccount, turnOff } = await accountWithWebhook(commandHandler, cause, settings)
@@ -164,7 +164,7 @@ const openStage = async (
         clock,
         ids,
         logger,
-        projected,
+        noticesFollower,
         backoff: nextTurn,
         failingWork: failingWork(turnTime),
         siteUrl,

@@ -143,7 +143,7 @@ const openWaiting = async () => {
     clock.sleepUntil(later(clock.now(), milliseconds), signal)
   const { learn, areRunning, carryOut } = bulkResends({
     ...{ store, documents: { ...documents, find }, commandHandler, clock, ids },
-    projected: { caughtUpTo: () => Promise.resolve() },
+    deliveriesFollower: { caughtUpTo: () => Promise.resolve() },
     backoff: exponentialBackoff({ first: 200, longest: 3_000 }, { sleep }),
     expect: () => undefined,
     setAside: () => Promise.reject(new Error('nothing fails here')),

@@ -72,7 +72,7 @@ const openStage = async () => {
     clock,
     logger: recordingLogger(),
     store: { readLast: () => Promise.resolve(E.right([{ position: positionAt(changes) }] as never)) },
-    projected: {
+    deliveriesFollower: {
       caughtUpTo: () => (isLagging ? new Promise((resolve) => shown.push(resolve)) : Promise.resolve()),
     },
     backoff: nextTurn,
