@@ -12,7 +12,7 @@ import { workWithRetry, type RetriedWorkPorts } from '../subscriptions/retries/r
 import { arrivals } from './arrivals.js'
 import { attemptWith, type AttemptPorts } from './attempts/attempt.js'
 import { newDeliveries } from './attempts/new-deliveries.js'
-import { deliveryWorkerName, setAside, type SetAside } from './attempts/set-aside.js'
+import { deliveryWorkerName, setAsideWork, type SetAsideWork } from './attempts/set-aside.js'
 import { reconcileBacklog } from './jobs/backlog.js'
 import type { JobPorts } from './jobs/batch.js'
 import { bulkResends } from './jobs/bulk-resend.js'
@@ -49,9 +49,9 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
   const queues = leasedQueues()
   const shardHeads = shardHeadsOn(ports)
   const fresh = newDeliveries(shardHeads.isNew)
-  const aside = setAside({ ...ports, queues })
-  const { expect, end, inFlight } = scheduler({ ...ports, attempt: aside.guarded(attemptWith(ports, fresh)) })
-  const { resends, lookForWork, tryAgain, ended } = jobsOf({ ...ports, expect, setAside: aside.set }, ports, aside)
+  const aside = setAsideWork({ ...ports, queues })
+  const { expect, end, inFlight } = scheduler({ ...ports, attempt: aside.settingAside(attemptWith(ports, fresh)) })
+  const { resends, lookForWork, tryAgain, ended } = jobsOf({ ...ports, expect, setAside: aside.setAside }, ports, aside)
 
   const search = searchForWork(ports, { queues, resending: resends.webhooks, take: lookForWork })
 
@@ -112,12 +112,12 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
 }
 
 /** The longer work of the queues; what it can't do is set aside. */
-const jobsOf = (jobPorts: JobPorts, ports: RetriedWorkPorts, { guardedJob, answeringJob, learn }: SetAside) => {
+const jobsOf = (jobPorts: JobPorts, ports: RetriedWorkPorts, aside: SetAsideWork) => {
   const { expect } = jobPorts
   const resends = bulkResends(jobPorts)
-  const reconcile = answeringJob(reconcileBacklog(jobPorts))
+  const reconcile = aside.recordingRetries(reconcileBacklog(jobPorts))
   const reconciling = scheduledJob({ name: 'reconciling a backlog', work: reconcile }, ports)
-  const resending = scheduledJob({ name: 'a bulk resend', work: guardedJob(resends.carryOut) }, ports)
+  const resending = scheduledJob({ name: 'a bulk resend', work: aside.settingAsideJob(resends.carryOut) }, ports)
 
   /** Looks for all that may be due to the webhook, or was left undone by this process or another. */
   const lookForWork = (queue: WebhookQueue): void => {
@@ -132,7 +132,7 @@ const jobsOf = (jobPorts: JobPorts, ports: RetriedWorkPorts, { guardedJob, answe
     lookForWork,
     /** Has what was set aside tried again where the event asks for it. */
     tryAgain: async (event: ProjectedEvent): Promise<void> => {
-      const queue = await learn(event)
+      const queue = await aside.release(event)
       if (queue === undefined) return
       // It may wait for any of these: a resend must be looked for as a resend.
       expect(queue, 'caught-up')

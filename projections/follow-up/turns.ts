@@ -56,10 +56,10 @@ type Turns = {
   /** Takes one turn, and sets aside what fails for good. Never rejects. */
   readonly take: (shard: Shard, id: TurnId) => Promise<void>
   /**
-   * Resolves with the shard in which a turn is no longer set aside, since somebody asked for its retry. @throws
-   * StoreFailed
+   * Releases a turn that is set aside where the event says that somebody asked for its retry. Resolves with its shard.
+   * @throws StoreFailed
    */
-  readonly learn: (event: ProjectedEvent) => Promise<Shard | undefined>
+  readonly release: (event: ProjectedEvent) => Promise<Shard | undefined>
 }
 
 /** Turns whose failures in a row are counted, at most: of one that is forgotten the log tells once more. */
@@ -125,7 +125,7 @@ export const turnsOf = (ports: TurnPorts, shardNamed: (name: string) => Shard | 
         shard.wakeUp.wake()
       }
     },
-    learn: parked.learn,
+    release: parked.release,
   }
 }
 

@@ -62,8 +62,8 @@ export const followUpWorker = (
       },
       handle: async ({ events }) => {
         for (const event of events) {
-          const retried = await turns.learn(event)
-          retried?.wakeUp.wake()
+          const shard = await turns.release(event)
+          shard?.wakeUp.wake()
           const accountId = maySendBy(event)
           if (accountId !== undefined) for (const { check } of waits) check(accountId, event.position)
         }

@@ -99,7 +99,7 @@ const dueNotices = ({ noticesFollower }: MailerPorts, { lease, parked, wakeUp: {
     return position
   },
   handle: async ({ events }) => {
-    for (const event of events) if ((await parked.learn(event)) !== undefined) wake()
+    for (const event of events) if ((await parked.release(event)) !== undefined) wake()
     const last = events.findLast(({ type }) => type === 'NoticeDue')
     if (last === undefined) return
     await noticesFollower.caughtUpTo(last.position, lease.ending)

@@ -72,11 +72,11 @@ export type ParkedWork<Holder> = {
    */
   readonly succeeded: (holder: Holder, id: string) => Promise<void>
   /**
-   * Resolves with the holder where work is no longer set aside, since somebody asked for its retry; undefined where
-   * none is.
+   * Releases what is set aside where the event says that somebody asked for its retry. Resolves with the holder of it;
+   * undefined where there is none.
    * @throws StoreFailed
    */
-  readonly learn: (event: ProjectedEvent) => Promise<Holder | undefined>
+  readonly release: (event: ProjectedEvent) => Promise<Holder | undefined>
 }
 
 /** Of a stream whose newest event can't be decoded its id is all that is known. */
@@ -176,7 +176,7 @@ export const parkedWork = <Holder extends ParkedUnderLease>(
       retried.delete(id)
       await recordRetry(lease, asked, undefined)
     },
-    learn: (event) =>
+    release: (event) =>
       event.type === 'ParkedEventRetryRequested' && event.data.process_manager === name
         ? retry(event.data.parked_event_id)
         : Promise.resolve(undefined),

@@ -49,7 +49,7 @@ const openStage = async (length: number) => {
   }
   const worker = { name: 'a_worker', actor: 'test', ...recordedBy(engagement), holderOf }
   const logger = recordingLogger()
-  const { failed, learn } = parkedWork(worker, {
+  const { failed, release } = parkedWork(worker, {
     ...{ store, commandHandler, ids, logger, backoff: nextTurn },
     failingWork: failingWork(turnTime),
   })
@@ -75,7 +75,7 @@ const openStage = async (length: number) => {
       const [requested] = done.events
       if (requested === undefined) throw new Error('no retry was asked for')
       taken()
-      await learn(requested)
+      await release(requested)
       const read = taken('engagement-')
       const { events } = rightOf(await store.read(streamOf(parkedEvent, parked)))
       return { read, parked, last: events.at(-1) }
