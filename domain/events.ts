@@ -14,7 +14,7 @@ import { ParkedEventEvent } from './parked-event.js'
 import { PlaybookEvent } from './playbook.js'
 import { RemarkEvent } from './remark.js'
 import { ResendEvent } from './resend.js'
-import { SenderEvent } from './sender.js'
+import { SendingHoldEvent } from './sending-hold.js'
 import { SenderOptOutEvent } from './sender-opt-out.js'
 import { SubmissionKeyEvent } from './submission-key.js'
 import { WebhookEvent } from './webhook.js'
@@ -32,7 +32,7 @@ const eventsByCategory = {
   engagement: EngagementEvent,
   remark: RemarkEvent,
   message: MessageEvent,
-  sender: SenderEvent,
+  sender: SendingHoldEvent,
   sender_opt_out: SenderOptOutEvent,
   webhook: WebhookEvent,
   delivery: DeliveryEvent,

@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto'
 import type { Clock, CommandHandler, Ids, Logger, Time, Vault } from '../../domain/ports.js'
 import { account } from '../../domain/account.js'
 import type { Messenger } from '../../domain/messenger.js'
-import { sender } from '../../domain/sender.js'
+import { sendingHold } from '../../domain/sending-hold.js'
 import { webhook } from '../../domain/webhook.js'
 import type { WebhookResponse, WebhookSender } from '../../projections/delivery/webhook-sender.js'
 import { deliveryWorker } from '../../projections/delivery/worker.js'
@@ -99,7 +99,7 @@ export const workersOn = (ports: WorkerPorts): Workers => {
     documents,
     backoff,
     playbookAt: playbookVersions(store),
-    currentSender: (id) => currentStates.get(sender, id, ({ held }) => held === undefined),
+    currentHold: (id) => currentStates.get(sendingHold, id, ({ held }) => held === undefined),
     // From the stream: once somebody was told that an account is disabled, no process sends a step of it.
     currentAccount: (id) => loadState(ports.commandHandler, account, id),
     followUpsFollower: followerOf(followers.readModels, followUps.name),

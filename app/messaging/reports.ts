@@ -6,7 +6,7 @@ import { message, type MessageReport, type MessageState } from '../../domain/mes
 import type { Clock, CommandHandler, StoreFailure } from '../../domain/ports.js'
 import { E, flow, pipe, TE, type TaskEither } from '../../domain/prelude.js'
 import { messageRetryAt } from '../../domain/retry-schedule.js'
-import { sender, senderCommandFor } from '../../domain/sender.js'
+import { sendingHold, senderCommandFor } from '../../domain/sending-hold.js'
 import type { TextProvider } from '../../domain/text-provider.js'
 import type { ClientCommands } from '../commands/client-commands.js'
 import { loadState } from '../commands/states/current-states.js'
@@ -86,7 +86,7 @@ const holdOrRelease =
     const tried = { accountId, from, saidBy: 'report', at: clock.now() } as const
     const command = senderCommandFor(report, tried, E.isLeft(owner) ? undefined : owner.right)
     if (command === undefined) return E.right(undefined)
-    const done = await clientCommands.execute(sender, accountId, command, 'provider')
+    const done = await clientCommands.execute(sendingHold, accountId, command, 'provider')
     return E.isLeft(done) ? done : E.right(undefined)
   }
 

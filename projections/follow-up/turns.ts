@@ -8,7 +8,7 @@ import type { ContactId } from '../../domain/ids.js'
 import { message } from '../../domain/message.js'
 import { playbook } from '../../domain/playbook.js'
 import type { EventStore } from '../../domain/ports.js'
-import { sender } from '../../domain/sender.js'
+import { sendingHold } from '../../domain/sending-hold.js'
 import { wakeUp } from '../../domain/wake-up.js'
 import { parkedWork, type ParkedUnderLease } from '../parking/parked-work.js'
 import type { ProjectedEvent } from '../projection.js'
@@ -141,7 +141,7 @@ const turnOf = (ports: TurnPorts, { lease, erasing }: Shard, id: TurnId): Promis
 
 /** Whether turns of other engagements and messages need the stream too. */
 const isNeededByOthers = (stream: string): boolean =>
-  [account, contact, playbook, sender].some((decider) => idIn(decider, stream) !== undefined)
+  [account, contact, playbook, sendingHold].some((decider) => idIn(decider, stream) !== undefined)
 
 /** Of an event with which a stream begins. */
 const contactIn = (event: ProjectedEvent): ContactId | undefined => {

@@ -5,7 +5,7 @@ import { monthOf } from '../../domain/instant.js'
 import { notice, type MessagesNotice, type NoticeCommand } from '../../domain/notice.js'
 import type { Clock, EventStore } from '../../domain/ports.js'
 import { nextMailAttemptAt } from '../../domain/retry-schedule.js'
-import { sender } from '../../domain/sender.js'
+import { sendingHold } from '../../domain/sending-hold.js'
 import type { Documents } from '../ports.js'
 import { isEnding, type Lease } from '../subscriptions/leases.js'
 import { loadOrThrow, recordWithRetry, type RetryPorts } from '../subscriptions/retries/retried-command.js'
@@ -59,7 +59,7 @@ const isOver = async (
 ): Promise<boolean> => {
   if (facts.about === 'segment-limit')
     return facts.month !== monthOf(clock.now()) || facts.segments_per_month !== owner.segmentsPerMonth
-  const { state } = await loadOrThrow(commandHandler, sender, facts.account_id)
+  const { state } = await loadOrThrow(commandHandler, sendingHold, facts.account_id)
   return state.held === undefined
 }
 

@@ -19,7 +19,7 @@ import type { AnyCommand, CommandHandler, EventStore, StoreFailure } from '../..
 import { E, type Either } from '../../domain/prelude.js'
 import { remark } from '../../domain/remark.js'
 import { resend } from '../../domain/resend.js'
-import { sender } from '../../domain/sender.js'
+import { sendingHold } from '../../domain/sending-hold.js'
 import { senderOptOut } from '../../domain/sender-opt-out.js'
 import { submissionKey } from '../../domain/submission-key.js'
 import { webhook } from '../../domain/webhook.js'
@@ -45,7 +45,7 @@ const loads: Readonly<Record<string, Load>> = {
   engagement: by(engagement),
   remark: by(remark),
   message: by(message),
-  sender: by(sender),
+  sender: by(sendingHold),
   sender_opt_out: by(senderOptOut),
   webhook: by(webhook),
   delivery: by(delivery),

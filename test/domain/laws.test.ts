@@ -17,7 +17,7 @@ import { playbook } from '../../domain/playbook.js'
 import { E } from '../../domain/prelude.js'
 import { remark } from '../../domain/remark.js'
 import { resend } from '../../domain/resend.js'
-import { sender } from '../../domain/sender.js'
+import { sendingHold } from '../../domain/sending-hold.js'
 import { mostAttempts } from '../../domain/retry-schedule.js'
 import { decodeStoredEvent, schemaVersion } from '../../domain/stored-event.js'
 import { senderOptOut } from '../../domain/sender-opt-out.js'
@@ -35,7 +35,7 @@ import {
   recordCommands,
   remarkCommands,
   resendCommands,
-  senderCommands,
+  sendingHoldCommands,
   sourceCommands,
   senderOptOutCommands,
   submissionKeyCommands,
@@ -163,7 +163,7 @@ obeysTheLaws(remark, remarkCommands, (type) => type !== 'MakeRemark')
 obeysTheLaws(webhook, webhookCommands, (type) => type !== 'ChangeWebhook')
 obeysTheLaws(delivery, deliveryCommands)
 obeysTheLaws(resend, resendCommands)
-obeysTheLaws(sender, senderCommands)
+obeysTheLaws(sendingHold, sendingHoldCommands)
 obeysTheLaws(senderOptOut, senderOptOutCommands)
 // Nobody may have answered a retry, so that it may be asked for once more.
 obeysTheLaws(parkedEvent, parkedEventCommands, (type) => type !== 'RequestRetry')

@@ -4,7 +4,7 @@ import { ConsentHost, mostConsentHosts } from '../../../domain/consent.js'
 import { MessageText } from '../../../domain/message-template.js'
 import type { CommandResult } from '../../../domain/ports.js'
 import { E, flow, type Either } from '../../../domain/prelude.js'
-import { sender, type SenderState } from '../../../domain/sender.js'
+import { sendingHold, type SendingHoldState } from '../../../domain/sending-hold.js'
 import { SenderName } from '../../../domain/sender-name.js'
 import { loadState } from '../../commands/states/current-states.js'
 import type { Endpoint } from '../../http/endpoint.js'
@@ -55,7 +55,7 @@ export const messagingEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<O
     path: '/accounts/:account_id/messaging',
     handle: flow(
       withAccount(ports),
-      bind('hold', ({ account: { accountId } }) => loadState(ports.commandHandler, sender, accountId)),
+      bind('hold', ({ account: { accountId } }) => loadState(ports.commandHandler, sendingHold, accountId)),
       answer(200, ({ account: owner, hold: { held } }) => ({
         messaging: { ...shown(owner), held: held === undefined ? null : shownHold(held) },
       })),
@@ -111,7 +111,7 @@ const setMessaging = async (
     saidBy: 'operator',
     at: ports.clock.now(),
   } as const
-  const released = await ports.clientCommands.execute(sender, before.accountId, release, actor)
+  const released = await ports.clientCommands.execute(sendingHold, before.accountId, release, actor)
   return E.isLeft(released) ? released : E.right(result)
 }
 
@@ -126,4 +126,4 @@ const shown = (state: AccountState) =>
       }
     : {}
 
-const shownHold = ({ since, until, reason }: NonNullable<SenderState['held']>) => ({ since, until, reason })
+const shownHold = ({ since, until, reason }: NonNullable<SendingHoldState['held']>) => ({ since, until, reason })

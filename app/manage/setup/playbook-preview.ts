@@ -5,7 +5,7 @@ import { PlaybookId } from '../../../domain/ids.js'
 import { InstantFromText, monthOf } from '../../../domain/instant.js'
 import { previewOf, type SegmentLimit } from '../../../domain/playbook-preview.js'
 import { E, flow, pipe, TE, type TaskEither } from '../../../domain/prelude.js'
-import { sender } from '../../../domain/sender.js'
+import { sendingHold } from '../../../domain/sending-hold.js'
 import { decodeSample } from '../../../domain/submission.js'
 import { loadState } from '../../commands/states/current-states.js'
 import type { Endpoint } from '../../http/endpoint.js'
@@ -61,9 +61,9 @@ export const playbookPreviewEndpoints = (ports: ManagePorts): ReadonlyArray<Endp
       bind('sample', ({ playbook: { settings }, body, submittedAt }) =>
         E.mapLeft(incomplete)(decodeSample(settings.required_fields, submittedAt, body.lead ?? sampleLead)),
       ),
-      bind('sender', ({ account }) => loadState(ports.commandHandler, sender, account.accountId)),
+      bind('hold', ({ account }) => loadState(ports.commandHandler, sendingHold, account.accountId)),
       bind('limit', ({ account }) => limitOf(ports, account)),
-      answer(200, ({ account, playbook, sample, sender: { held }, limit, submittedAt }) =>
+      answer(200, ({ account, playbook, sample, hold: { held }, limit, submittedAt }) =>
         previewOf({
           settings: playbook.settings,
           account: { title: account.title, enabled: account.enabled, held, limit },

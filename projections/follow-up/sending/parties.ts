@@ -5,7 +5,7 @@ import type { AccountId, ContactId } from '../../../domain/ids.js'
 import { later, type Instant } from '../../../domain/instant.js'
 import type { Clock, CommandHandler, StoreFailure } from '../../../domain/ports.js'
 import type { Either } from '../../../domain/prelude.js'
-import { sender, type SenderState } from '../../../domain/sender.js'
+import { sendingHold, type SendingHoldState } from '../../../domain/sending-hold.js'
 import { orThrow } from '../../../domain/store-failed.js'
 import type { Documents } from '../../ports.js'
 import { collectionOf } from '../../projection.js'
@@ -36,14 +36,14 @@ export type PartiesPorts = {
   readonly currentAccount: (id: AccountId) => Promise<Either<StoreFailure, AccountState>>
   /** One that is held is read anew. */
   readonly senderOptOuts: SenderOptOuts
-  readonly currentSender: (id: AccountId) => Promise<Either<StoreFailure, SenderState>>
+  readonly currentHold: (id: AccountId) => Promise<Either<StoreFailure, SendingHoldState>>
 }
 
 const day = 24 * 60 * 60_000
 
 /** @throws FailedForGood, and where a store fails */
 export const partiesOf = async (
-  { commandHandler, documents, clock, currentAccount, currentSender, senderOptOuts }: PartiesPorts,
+  { commandHandler, documents, clock, currentAccount, currentHold, senderOptOuts }: PartiesPorts,
   ids: { readonly account_id: AccountId; readonly contact_id: ContactId },
 ): Promise<Parties> => {
   const owner = readOrThrow(streamOf(account, ids.account_id), await currentAccount(ids.account_id))
@@ -52,7 +52,7 @@ export const partiesOf = async (
     throw new FailedForGood(streamOf(account, ids.account_id), { kind: 'corrupt', reason })
   }
   const { state: person } = await loadOrThrow(commandHandler, contact, ids.contact_id)
-  const { held } = readOrThrow(streamOf(sender, ids.account_id), await currentSender(ids.account_id))
+  const { held } = readOrThrow(streamOf(sendingHold, ids.account_id), await currentHold(ids.account_id))
   const isOptOutNew =
     person.kind === 'known' &&
     !person.optedOut &&

@@ -3,7 +3,12 @@ import type { AccountId } from '../../../domain/ids.js'
 import type { MessengerOutcome } from '../../../domain/messenger.js'
 import type { Clock, StoreFailure } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
-import { sender, senderCommandFor, type SenderCommand, type SenderState } from '../../../domain/sender.js'
+import {
+  sendingHold,
+  senderCommandFor,
+  type SendingHoldCommand,
+  type SendingHoldState,
+} from '../../../domain/sending-hold.js'
 import type { Lease } from '../../subscriptions/leases.js'
 import { recordWithRetry, type RetryPorts } from '../../subscriptions/retries/retried-command.js'
 
@@ -19,7 +24,7 @@ export const holdOrRelease = async (
   lease: Lease,
   outcome: MessengerOutcome,
   { accountId, from }: { readonly accountId: AccountId; readonly from: string | undefined },
-): Promise<SenderState['held']> => {
+): Promise<SendingHoldState['held']> => {
   const owner = await ports.currentAccount(accountId)
   const tried = { accountId, from, saidBy: 'answer', at: ports.clock.now() } as const
   const command = senderCommandFor(outcome, tried, E.isLeft(owner) ? undefined : owner.right)
@@ -38,14 +43,5 @@ export const mayTry = async (ports: Ports, lease: Lease, accountId: AccountId, i
   return done !== undefined && done.events.length > 0
 }
 
-/** So that the account's people are told once. */
-export const reachSegmentLimit = async (
-  ports: Ports,
-  lease: Lease,
-  { accountId, month, segmentsPerMonth }: Omit<Extract<SenderCommand, { readonly type: 'ReachSegmentLimit' }>, 'type'>,
-): Promise<void> => {
-  await record(ports, lease, { type: 'ReachSegmentLimit', accountId, month, segmentsPerMonth })
-}
-
-const record = (ports: Ports, lease: Lease, command: SenderCommand) =>
-  recordWithRetry(ports, { actor: 'follow-up', lease }, sender, command.accountId, command)
+const record = (ports: Ports, lease: Lease, command: SendingHoldCommand) =>
+  recordWithRetry(ports, { actor: 'follow-up', lease }, sendingHold, command.accountId, command)

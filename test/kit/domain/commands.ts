@@ -14,7 +14,7 @@ import { defaultSettings, type PlaybookCommand } from '../../../domain/playbook.
 import type { ParkedEventCommand } from '../../../domain/parked-event.js'
 import type { RemarkCommand } from '../../../domain/remark.js'
 import type { ResendCommand } from '../../../domain/resend.js'
-import type { SenderCommand } from '../../../domain/sender.js'
+import type { SendingHoldCommand } from '../../../domain/sending-hold.js'
 import type { SenderOptOutCommand } from '../../../domain/sender-opt-out.js'
 import type { SubmissionKeyCommand } from '../../../domain/submission-key.js'
 import type { WebhookCommand } from '../../../domain/webhook.js'
@@ -323,7 +323,7 @@ export const senderOptOutCommands: fc.Arbitrary<SenderOptOutCommand> = fc.record
   at: moment,
 })
 
-export const senderCommands: fc.Arbitrary<SenderCommand> = fc.oneof(
+export const sendingHoldCommands: fc.Arbitrary<SendingHoldCommand> = fc.oneof(
   fc.record({
     type: is('HoldSender'),
     accountId: fc.constant(accountId()),

@@ -33,7 +33,7 @@ import { E } from '../../../domain/prelude.js'
 import { reactions } from '../../../domain/reactions.js'
 import { remark } from '../../../domain/remark.js'
 import { resend } from '../../../domain/resend.js'
-import { sender } from '../../../domain/sender.js'
+import { sendingHold } from '../../../domain/sending-hold.js'
 import { webhook } from '../../../domain/webhook.js'
 import {
   accountId,
@@ -522,10 +522,10 @@ export const historyOf = (taken: ReadonlyArray<Step>): History => {
         if (opened === undefined) return
         const { account_id: accountId } = opened.data
         const by = { accountId, saidBy: how % 2 === 0 ? 'answer' : 'report', at: at(now) } as const
-        if (how % 3 === 0) execute(sender, accountId, { type: 'ReleaseSender', ...by })
-        else execute(sender, accountId, { type: 'HoldSender', ...by, reason: 'a code' })
+        if (how % 3 === 0) execute(sendingHold, accountId, { type: 'ReleaseSender', ...by })
+        else execute(sendingHold, accountId, { type: 'HoldSender', ...by, reason: 'a code' })
         const limit = { month: '2026-01', segmentsPerMonth: how } as const
-        if (how % 5 === 0) execute(sender, accountId, { type: 'ReachSegmentLimit', accountId, ...limit })
+        if (how % 5 === 0) execute(sendingHold, accountId, { type: 'ReachSegmentLimit', accountId, ...limit })
         return
       }
       case 'change a playbook': {

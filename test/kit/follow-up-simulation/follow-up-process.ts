@@ -8,7 +8,7 @@ import { message } from '../../../domain/message.js'
 import type { Messenger } from '../../../domain/messenger.js'
 import { E } from '../../../domain/prelude.js'
 import { meaningOf } from '../../../domain/reply-meaning.js'
-import { sender } from '../../../domain/sender.js'
+import { sendingHold } from '../../../domain/sending-hold.js'
 import { orThrow } from '../../../domain/store-failed.js'
 import type { ConsentVerifier } from '../../../projections/follow-up/consent-verifier.js'
 import { playbookVersions } from '../../../projections/follow-up/playbook-versions.js'
@@ -68,7 +68,7 @@ export const followUpProcess = (ports: ProcessPorts): FollowUpProcess => {
     siteUrl: Promise.resolve('https://leads.example.com'),
     currentAccount: (id) => Promise.resolve(E.right(simulatedAccount(id))),
     senderOptOuts: { includes: () => Promise.resolve(E.right(false)) },
-    currentSender: (id) => loadState(commandHandler, sender, id),
+    currentHold: (id) => loadState(commandHandler, sendingHold, id),
   })
 
   const known = async (id: ContactId): Promise<Known | undefined> => {

@@ -16,7 +16,7 @@ import type { EventStore, Time } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import { reactions } from '../../../domain/reactions.js'
 import { schemaVersion } from '../../../domain/stored-event.js'
-import { sender, type SenderCommand } from '../../../domain/sender.js'
+import { sendingHold, type SendingHoldCommand } from '../../../domain/sending-hold.js'
 import type { Consent, ConsentAnswer } from '../../../projections/follow-up/consent-verifier.js'
 import { sendingRates } from '../../../projections/follow-up/sending/rate.js'
 import { segmentReservations } from '../../../projections/follow-up/sending/segment-reservations.js'
@@ -80,8 +80,8 @@ type Plan = {
   readonly isOptedOutOfSender?: boolean
   /** Of the only step. */
   readonly template?: string
-  /** Called before a sender is looked up. @throws where that fails */
-  readonly lookUpSender?: (account: AccountId) => void
+  /** Called before a hold is looked up. @throws where that fails */
+  readonly lookUpHold?: (account: AccountId) => void
   /** Streams that can't be decoded. */
   readonly unreadable?: (stream: string) => boolean
   readonly time?: Time
@@ -106,7 +106,7 @@ export const openFollowUpStage = (
     owner = () => ({}),
     isOptedOutOfSender = false,
     template = 'Hi {{first_name}}',
-    lookUpSender,
+    lookUpHold,
     unreadable = () => false,
     time = turnTime,
     isListed = () => true,
@@ -168,9 +168,9 @@ export const openFollowUpStage = (
         unreadable(`account-${id}`) ? undecodable : E.right(openAccountState({ accountId: id, ...owner(id) })),
       ),
     senderOptOuts: { includes: () => Promise.resolve(E.right(isOptedOutOfSender)) },
-    currentSender: async (id: AccountId) => {
-      lookUpSender?.(id)
-      return loadState(sharedHandler(decoding(given), clock), sender, id)
+    currentHold: async (id: AccountId) => {
+      lookUpHold?.(id)
+      return loadState(sharedHandler(decoding(given), clock), sendingHold, id)
     },
     rates,
     consentsUnderCheck,
@@ -201,8 +201,8 @@ export const openFollowUpStage = (
     heldUp: () => eventsIn(log).filter(({ type }) => /^(Sender|SegmentLimit|StepPostponed|StepSkipped)/.test(type)),
     usedSegments: async () => rightOf(await usageIn(documents, accountId(), '2026-01')).segments,
     /** The provider reports on a message of the account. */
-    report: async (command: SenderCommand) => {
-      rightOf(await execute(sender, command.accountId, command, cause))
+    report: async (command: SendingHoldCommand) => {
+      rightOf(await execute(sendingHold, command.accountId, command, cause))
     },
     notes: () =>
       eventsIn(log).flatMap((event) =>

@@ -319,7 +319,7 @@ test('a newer lead that was filtered leaves the messages of the older one as the
 test('a turn that fails again and again leaves few lines in the log, and is taken when that is over', async (t) => {
   let failures = 0
   const stage = openFollowUpStage(t, {
-    lookUpSender: () => {
+    lookUpHold: () => {
       failures += 1
       if (failures <= 100) throw new StoreFailed({ kind: 'unavailable', reason: 'the store does not answer' })
     },
@@ -358,7 +358,7 @@ test('a turn that throws each time is parked, and holds up no other', async (t) 
   const [bad, good] = neighbours(2)
   let looks = 0
   const stage = openFollowUpStage(t, {
-    lookUpSender: (account) => {
+    lookUpHold: (account) => {
       if (account !== accountId(2)) return
       looks += 1
       throw new TypeError(`${phone(2)} is no number`)
@@ -380,7 +380,7 @@ test('a turn that throws each time is parked, and holds up no other', async (t) 
 test('while a store is away for a turn health tells of it, until the turn is over', async (t) => {
   let isAway = true
   const stage = openFollowUpStage(t, {
-    lookUpSender: () => {
+    lookUpHold: () => {
       if (isAway) throw new StoreFailed({ kind: 'unavailable', reason: 'away' })
     },
   })
@@ -395,7 +395,7 @@ test('while a store is away for a turn health tells of it, until the turn is ove
 
 test('what fails again when somebody asked for its retry stays parked, be it a step or what a member wrote', async (t) => {
   const stage = openFollowUpStage(t, {
-    lookUpSender: () => {
+    lookUpHold: () => {
       throw new TypeError()
     },
   })
@@ -413,7 +413,7 @@ test('what fails again when somebody asked for its retry stays parked, be it a s
 test('a store that was away before a turn throws does not count: five exceptions in a row park it', async (t) => {
   let looks = 0
   const stage = openFollowUpStage(t, {
-    lookUpSender: () => {
+    lookUpHold: () => {
       looks += 1
       if (looks <= 10) throw new StoreFailed({ kind: 'unavailable', reason: 'away' })
       throw new TypeError('an error in a rule')

@@ -4,7 +4,7 @@ import type { MemberRole } from '../../../domain/account.js'
 import { randomIds } from '../../../adapters/node/ids.js'
 import type { DomainEvent } from '../../../domain/events.js'
 import { beginning, type Recorded } from '../../../domain/event.js'
-import { sender, type SenderCommand } from '../../../domain/sender.js'
+import { sendingHold, type SendingHoldCommand } from '../../../domain/sending-hold.js'
 import { checkpointIn } from '../../../projections/subscriptions/checkpoint.js'
 import { manualClock } from '../../kit/time/manual-clock.js'
 import { accountId, at, memberId, webhookId } from '../../kit/domain/samples.js'
@@ -30,8 +30,8 @@ const openStage = async () => {
       inAccount({ type: 'AddMember', memberId: memberId(n), email: `member-${n}@example.com`, role }),
     removeMember: (n: number) => inAccount({ type: 'RemoveMember', memberId: memberId(n) }),
     turnOff,
-    ofSender: async (command: SenderCommand) => {
-      rightOf(await commandHandler.execute(sender, command.accountId, command, cause))
+    ofSender: async (command: SendingHoldCommand) => {
+      rightOf(await commandHandler.execute(sendingHold, command.accountId, command, cause))
     },
     /** Runs a fan-out over the whole log, from its start. */
     run: async () => {

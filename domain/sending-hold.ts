@@ -12,8 +12,8 @@ import { E, unreachable, type Either } from './prelude.js'
 const SaidBy = t.keyof({ answer: null, report: null }, 'answer or report')
 type SaidBy = t.TypeOf<typeof SaidBy>
 
-/** What holds up the messages of an account: its sender, or that its month is used up. One stream an account. */
-export const SenderEvent = t.union([
+/** What holds up the sending of an account: its sender, or that its month is used up. One stream an account. */
+export const SendingHoldEvent = t.union([
   /**
    * The provider lets nothing of the sender through. At `until` one message is tried. Reasons are ours and hold no word
    * of a provider.
@@ -26,7 +26,7 @@ export const SenderEvent = t.union([
   /** `month` in UTC, such as 2026-01. */
   eventOf('SegmentLimitReached', t.type({ account_id: AccountId, month: t.string, segments_per_month: NaturalNumber })),
 ])
-export type SenderEvent = t.TypeOf<typeof SenderEvent>
+export type SendingHoldEvent = t.TypeOf<typeof SendingHoldEvent>
 
 type Hold = {
   readonly since: Instant
@@ -36,7 +36,7 @@ type Hold = {
   readonly saidBy: SaidBy
 }
 
-export type SenderState = {
+export type SendingHoldState = {
   readonly held: Hold | undefined
   /** The last trouble that is over. */
   readonly released: { readonly since: Instant; readonly at: Instant } | undefined
@@ -44,7 +44,7 @@ export type SenderState = {
   readonly limit: { readonly month: string; readonly segmentsPerMonth: number } | undefined
 }
 
-export type SenderCommand =
+export type SendingHoldCommand =
   | {
       readonly type: 'HoldSender'
       readonly accountId: AccountId
@@ -84,13 +84,13 @@ export const senderCommandFor = (
   said: MessageReport | MessengerOutcome,
   { from, ...tried }: Tried,
   owner: AccountState | undefined,
-): SenderCommand | undefined => {
+): SendingHoldCommand | undefined => {
   if (owner !== undefined && !sendsFrom(owner, from)) return undefined
   if (said.kind === 'sender-blocked') return { type: 'HoldSender', reason: said.reason, ...tried }
   return said.kind === 'accepted' || said.kind === 'delivered' ? { type: 'ReleaseSender', ...tried } : undefined
 }
 
-const evolve = (state: SenderState, event: SenderEvent): SenderState => {
+const evolve = (state: SendingHoldState, event: SendingHoldEvent): SendingHoldState => {
   switch (event.type) {
     case 'SenderHeld': {
       const { since, until, reason, said_by: saidBy } = event.data
@@ -119,7 +119,10 @@ const nextProbeAt = (since: Instant, at: Instant): Instant => {
   return instantOf(millisecondsOf(at) + Math.min(Math.max(lasted, 15 * minute), 60 * minute))
 }
 
-const decide = (command: SenderCommand, state: SenderState): Either<never, ReadonlyArray<SenderEvent>> => {
+const decide = (
+  command: SendingHoldCommand,
+  state: SendingHoldState,
+): Either<never, ReadonlyArray<SendingHoldEvent>> => {
   const { accountId: account_id } = command
   const { held } = state
   switch (command.type) {
@@ -156,7 +159,8 @@ const decide = (command: SenderCommand, state: SenderState): Either<never, Reado
   }
 }
 
-export const sender: Decider<SenderState, SenderCommand, SenderEvent, never> = {
+export const sendingHold: Decider<SendingHoldState, SendingHoldCommand, SendingHoldEvent, never> = {
+  // Streams are stored under it, so it stays as it is.
   category: 'sender',
   initial: { held: undefined, released: undefined, limit: undefined },
   evolve,
