@@ -8,9 +8,9 @@ import { haveCaughtUp, type ReadModelFollower } from '../commands/states/caught-
 import type { Endpoint } from '../http/endpoint.js'
 import { invalid, type Problem } from '../http/problem.js'
 import { answer, bind, chain, check } from '../http/steps.js'
-import { recipientsOf, writtenToLast, type Addressed, type OfSender } from './recipients.js'
+import { recipientsOf, writtenToLast, type PossibleContact, type TextRecipients } from './recipients.js'
 import { inboundPathOf } from './paths.js'
-import { contactsMeant, receiveForEach, type ReceivingPorts } from './received-text.js'
+import { contactsMeant, receiveForEach, type ReceivingPorts } from './text-recording.js'
 import { mayMeanToSender, saidToSender, type SaidToSender } from './sender-opt-out.js'
 import { withSignedForm } from './signed-form.js'
 
@@ -62,11 +62,11 @@ const receiveText = (ports: Receiving, inbound: InboundText): TaskEither<Problem
   return pipe(
     TE.Do,
     bind('areShown', () => areNewestShown(ports, inbound)),
-    bind('addressed', () => recipientsOf(ports, { ...inbound, phone })),
-    bind('toSender', ({ addressed }) => saidBy(ports, inbound, phone, addressed.cameTo)),
+    bind('recipients', () => recipientsOf(ports, { ...inbound, phone })),
+    bind('toSender', ({ recipients }) => saidBy(ports, inbound, phone, recipients.senderNames)),
     check(({ areShown, toSender }) => (areShown || saysSomething(toSender) ? undefined : newestNotShown)),
-    chain(({ addressed, toSender }) =>
-      toSender === 'repeated' ? TE.right(undefined) : recordText(ports, inbound, addressed, toSender),
+    chain(({ recipients, toSender }) =>
+      toSender === 'repeated' ? TE.right(undefined) : recordText(ports, inbound, recipients, toSender),
     ),
   )
 }
@@ -76,10 +76,10 @@ const saidBy =
     ports: Receiving,
     { text, providerId: textId, mark }: InboundText,
     phone: Phone,
-    cameTo: ReadonlyArray<string>,
+    senderNames: ReadonlyArray<string>,
   ): TaskEither<Problem, SaidToSender | 'repeated'> =>
   () =>
-    saidToSender(ports, phone, cameTo, { text, textId, mark, actor })
+    saidToSender(ports, phone, senderNames, { text, textId, mark, actor })
 
 /** For such a text it does not matter who wrote to whom last. */
 const saysSomething = (toSender: SaidToSender | 'repeated'): boolean =>
@@ -88,13 +88,13 @@ const saysSomething = (toSender: SaidToSender | 'repeated'): boolean =>
 const recordText = (
   ports: Receiving,
   inbound: InboundText,
-  { cameTo, meant }: OfSender,
+  { senderNames, meant }: TextRecipients,
   toSender: SaidToSender,
 ): TaskEither<Problem, undefined> =>
   pipe(
     TE.Do,
     bind('contacts', () => contactsMeant(ports, toSender.said, meant, actor)),
-    bind('last', ({ contacts }) => writtenToLast(ports, contacts, cameTo)),
+    bind('last', ({ contacts }) => writtenToLast(ports, contacts, senderNames)),
     chain(({ contacts, last }) => recordForContacts(ports, inbound, toSender, contacts, last)),
   )
 
@@ -104,8 +104,8 @@ const recordForContacts =
     ports: Receiving,
     { text, providerId, mark }: InboundText,
     { said, saidAt }: SaidToSender,
-    contacts: ReadonlyArray<Addressed>,
-    last: Addressed | undefined,
+    contacts: ReadonlyArray<PossibleContact>,
+    last: PossibleContact | undefined,
   ): TaskEither<Problem, undefined> =>
   () => {
     const answering = last ?? (said === undefined ? undefined : contacts[0])

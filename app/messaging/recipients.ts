@@ -14,7 +14,7 @@ import { loadState, type CurrentStates } from '../commands/states/current-states
 import { unopenableSecret, type Problem } from '../http/problem.js'
 import { lastSentTo, type LastSent } from './last-sent.js'
 
-export type AddressedPorts = {
+export type RecipientPorts = {
   readonly commandHandler: Pick<CommandHandler, 'load'>
   readonly currentStates: CurrentStates
   readonly queries: Pick<Queries, 'byKeys' | 'values' | 'page'>
@@ -24,8 +24,8 @@ export type AddressedPorts = {
   readonly sharedSender: string | undefined
 }
 
-/** The contact of the number that wrote, in one of the accounts, as it is or would be. */
-export type Addressed = {
+/** The contact that the number has, or would have, in one of the accounts. */
+export type PossibleContact = {
   readonly accountId: AccountId
   readonly contactId: ContactId
   /** As a contact that was erased since. */
@@ -38,33 +38,33 @@ export type Addressed = {
   readonly sender: string | undefined
 }
 
-/** A sender that a text came to, by the provider's names for it. */
-type CameTo = ReadonlyArray<string>
+/** The provider's names for the sender that a text came to. */
+type SenderNames = ReadonlyArray<string>
 
-/** What is known of a text before anybody has looked for whom it is. */
-type Incoming = Pick<InboundText, 'providerId' | 'to' | 'poolOfTo'> & { readonly phone: Phone }
+/** What tells for whom a text is: the number that wrote it, and what it came to. */
+type TextAddress = Pick<InboundText, 'providerId' | 'to' | 'poolOfTo'> & { readonly phone: Phone }
 
 /** The sender that a text came to, and whom the text is for. */
-export type OfSender = { readonly cameTo: CameTo; readonly meant: ReadonlyArray<Addressed> }
+export type TextRecipients = { readonly senderNames: SenderNames; readonly meant: ReadonlyArray<PossibleContact> }
 
 /**
  * Those that send from the sender to which a text came, or have written to the contact from it. Left out are the
  * others.
  */
 export const recipientsOf =
-  (ports: AddressedPorts, { phone, providerId, to, poolOfTo }: Incoming): TaskEither<Problem, OfSender> =>
+  (ports: RecipientPorts, { phone, providerId, to, poolOfTo }: TextAddress): TaskEither<Problem, TextRecipients> =>
   async () => {
-    const addressed = await addressedBy(ports, phone, providerId)
-    if (E.isLeft(addressed)) return addressed
-    const isOwn = addressed.right.some(({ sender }) => isIn(to, sender))
-    const cameTo = poolOfTo === undefined || isOwn ? to : [...to, poolOfTo]
-    const meant: Array<Addressed> = []
-    for (const one of addressed.right) {
-      const wrote = isIn(cameTo, one.sender) ? E.right(true) : await lastSent(ports, one, cameTo)
+    const possible = await possibleContacts(ports, phone, providerId)
+    if (E.isLeft(possible)) return possible
+    const isOwn = possible.right.some(({ sender }) => isIn(to, sender))
+    const senderNames = poolOfTo === undefined || isOwn ? to : [...to, poolOfTo]
+    const meant: Array<PossibleContact> = []
+    for (const one of possible.right) {
+      const wrote = isIn(senderNames, one.sender) ? E.right(true) : await lastSent(ports, one, senderNames)
       if (E.isLeft(wrote)) return wrote
       if (wrote.right !== undefined) meant.push(one)
     }
-    return E.right({ cameTo, meant })
+    return E.right({ senderNames, meant })
   }
 
 /**
@@ -72,17 +72,17 @@ export const recipientsOf =
  * is derived, and all are looked up with one query: a few microseconds for each account, and no read model has to hold
  * a number in an index. An account that can't be read misses what is written to it, and no other does.
  */
-const addressedBy = async (
-  ports: AddressedPorts,
+const possibleContacts = async (
+  ports: RecipientPorts,
   phone: Phone,
   providerId: string,
-): Promise<Either<Problem, ReadonlyArray<Addressed>>> => {
+): Promise<Either<Problem, ReadonlyArray<PossibleContact>>> => {
   const { queries, logger } = ports
   const accounts = await queries.values(sourceList, 'by_account')
   if (E.isLeft(accounts)) return accounts
-  const possible: Array<Omit<Addressed, 'isKnown'>> = []
+  const possible: Array<Omit<PossibleContact, 'isKnown'>> = []
   for (const id of accounts.right.map(String)) {
-    const one = await addressedIn(ports, id, phone, providerId)
+    const one = await possibleContactIn(ports, id, phone, providerId)
     if (E.isRight(one)) possible.push(...one.right)
     else if (one.left.kind !== 'corrupt') return one
     else logger.error({ account: id, reason: one.left.reason }, unreadableAccount)
@@ -96,12 +96,12 @@ const addressedBy = async (
 
 export const unreadableAccount = 'what is written to an account is not heard, since it can not be read'
 
-const addressedIn = async (
-  { commandHandler, currentStates, vault, sharedSender }: AddressedPorts,
+const possibleContactIn = async (
+  { commandHandler, currentStates, vault, sharedSender }: RecipientPorts,
   id: string,
   phone: Phone,
   providerId: string,
-): Promise<Either<Problem, ReadonlyArray<Omit<Addressed, 'isKnown'>>>> => {
+): Promise<Either<Problem, ReadonlyArray<Omit<PossibleContact, 'isKnown'>>>> => {
   const owner = await currentStates.get(account, id, ({ kind }) => kind === 'open')
   if (E.isLeft(owner)) return owner
   if (owner.right.kind !== 'open') return E.right([])
@@ -115,24 +115,24 @@ const addressedIn = async (
   return E.right([{ accountId, contactId, optedOutBefore, messageId, sender: sender?.from ?? sharedSender }])
 }
 
-const isIn = (names: CameTo, sender: string | undefined): boolean => sender !== undefined && names.includes(sender)
+const isIn = (names: SenderNames, sender: string | undefined): boolean => sender !== undefined && names.includes(sender)
 
 /**
  * The one that has the text already, else that which was written to last; undefined where nobody wrote to the number.
  */
 export const writtenToLast =
   (
-    ports: AddressedPorts,
-    addressed: ReadonlyArray<Addressed>,
-    cameTo: CameTo,
-  ): TaskEither<Problem, Addressed | undefined> =>
+    ports: RecipientPorts,
+    possible: ReadonlyArray<PossibleContact>,
+    senderNames: SenderNames,
+  ): TaskEither<Problem, PossibleContact | undefined> =>
   async () => {
-    const sentTo: Array<{ readonly one: Addressed; readonly sent: LastSent }> = []
-    for (const one of addressed) {
+    const sentTo: Array<{ readonly one: PossibleContact; readonly sent: LastSent }> = []
+    for (const one of possible) {
       const known = await loadState(ports.commandHandler, message, one.messageId)
       if (E.isLeft(known) && known.left.kind !== 'corrupt') return known
       if (E.isRight(known) && known.right.kind !== 'unknown') return E.right(one)
-      const last = await lastSent(ports, one, cameTo)
+      const last = await lastSent(ports, one, senderNames)
       if (E.isLeft(last)) return last
       if (last.right !== undefined) sentTo.push({ one, sent: last.right })
     }
@@ -148,8 +148,8 @@ const byLikelihood = (one: LastSent, other: LastSent): number => {
 
 /** The last message from the sender to the contact. */
 const lastSent = async (
-  { queries, sharedSender }: AddressedPorts,
-  { contactId, isKnown }: Addressed,
-  cameTo: CameTo,
+  { queries, sharedSender }: RecipientPorts,
+  { contactId, isKnown }: PossibleContact,
+  senderNames: SenderNames,
 ): Promise<Either<Problem, LastSent | undefined>> =>
-  isKnown ? lastSentTo(queries, contactId, (own) => isIn(cameTo, own ?? sharedSender)) : E.right(undefined)
+  isKnown ? lastSentTo(queries, contactId, (own) => isIn(senderNames, own ?? sharedSender)) : E.right(undefined)

@@ -10,7 +10,7 @@ import { senderOptOut } from '../../domain/sender-opt-out.js'
 import type { ClientCommands } from '../commands/client-commands.js'
 import { loadState } from '../commands/states/current-states.js'
 import { engagementsNotEnded, type Problem } from '../http/problem.js'
-import { unreadableAccount, type Addressed } from './recipients.js'
+import { unreadableAccount, type PossibleContact } from './recipients.js'
 
 type SenderOptOutPorts = {
   readonly commandHandler: Pick<CommandHandler, 'load'>
@@ -28,7 +28,7 @@ export type SaidToSender = { readonly said: Said | undefined; readonly saidAt: I
 const nothingSaid: SaidToSender = { said: undefined, saidAt: undefined }
 
 /** A text, known by `textId` however often it comes. */
-type ToSender = {
+type SenderText = {
   readonly text: string
   readonly textId: string
   readonly mark?: ProviderMark | undefined
@@ -44,7 +44,7 @@ export const saidToSender = async (
   ports: SenderOptOutPorts,
   phone: Phone,
   names: ReadonlyArray<string>,
-  { text, textId, mark, actor }: ToSender,
+  { text, textId, mark, actor }: SenderText,
 ): Promise<Either<Problem, SaidToSender | 'repeated'>> => {
   const possible = mayMeanToSender(text, mark)
   if (possible !== 'opted_out' && possible !== 'opted_in') return E.right(nothingSaid)
@@ -107,10 +107,10 @@ type StrangerPorts = Pick<SenderOptOutPorts, 'commandHandler' | 'clientCommands'
 export const saidByStrangers = async (
   ports: StrangerPorts,
   said: Said,
-  meant: ReadonlyArray<Addressed>,
+  meant: ReadonlyArray<PossibleContact>,
   actor: string,
-): Promise<Either<Problem, ReadonlyArray<Addressed>>> => {
-  const notShown: Array<Addressed> = []
+): Promise<Either<Problem, ReadonlyArray<PossibleContact>>> => {
+  const notShown: Array<PossibleContact> = []
   for (const one of meant.filter(({ isKnown }) => !isKnown)) {
     const isContact = await saidByStranger(ports, said, one, actor)
     if (E.isRight(isContact)) notShown.push(...(isContact.right ? [{ ...one, isKnown: true }] : []))
@@ -124,7 +124,7 @@ export const saidByStrangers = async (
 const saidByStranger = async (
   { commandHandler, clientCommands }: StrangerPorts,
   said: Said,
-  { contactId, accountId, optedOutBefore }: Addressed,
+  { contactId, accountId, optedOutBefore }: PossibleContact,
   actor: string,
 ): Promise<Either<Problem, boolean>> => {
   const person = await loadState(commandHandler, contact, contactId)

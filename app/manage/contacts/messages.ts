@@ -6,7 +6,7 @@ import { playbookVersions } from '../../../projections/follow-up/playbook-versio
 import { messages, type MessageDocument } from '../../../projections/read-models/messages.js'
 import type { Endpoint } from '../../http/endpoint.js'
 import { answer, bind, execute, pathId, withBody } from '../../http/steps.js'
-import { receiveWritten } from '../../messaging/received-text.js'
+import { receiveFromManagement } from '../../messaging/text-recording.js'
 import { withAccount } from '../account-in-path.js'
 import type { Operator } from '../operator.js'
 import { withPage } from '../page.js'
@@ -45,7 +45,7 @@ export const messageEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Ope
         withBody(ReceivedMessage),
         bind('messageId', ({ request, account, contact_id }) => messageIdFor(ports, request, account, contact_id)),
         execute(({ account, contact_id: contactId, body: { text }, messageId, caller: { actor } }) =>
-          receiveWritten(ports, playbookAt, { account, contactId, messageId, text, actor }),
+          receiveFromManagement(ports, playbookAt, { account, contactId, messageId, text, actor }),
         ),
         answer(
           ({ result }) => (result.events.length > 0 ? 201 : 200),

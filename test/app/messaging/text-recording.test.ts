@@ -1,5 +1,5 @@
 import test from 'ava'
-import { receiveForEach, receiveWritten } from '../../../app/messaging/received-text.js'
+import { receiveForEach, receiveFromManagement } from '../../../app/messaging/text-recording.js'
 import type { ClientCommands } from '../../../app/commands/client-commands.js'
 import { contact } from '../../../domain/contact.js'
 import { engagement } from '../../../domain/engagement.js'
@@ -52,7 +52,7 @@ test('a START that reached the sender alone, and is repeated after a STOP, is to
     const currentStates = { get: () => Promise.resolve(E.left(unavailable)) }
     const account = { accountId: accountId(), sender: null }
     const written = { account, contactId: contactId(), messageId: messageId(n), text, actor: 'test' }
-    return receiveWritten({ ...ports, currentStates, clientCommands: { execute } }, playbookAt, written)
+    return receiveFromManagement({ ...ports, currentStates, clientCommands: { execute } }, playbookAt, written)
   }
 
   t.deepEqual(await write('START', 1, halfway), E.left(unavailable))

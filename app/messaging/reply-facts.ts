@@ -19,8 +19,8 @@ type Ports = {
   readonly clock: Pick<Clock, 'now'>
 }
 
-/** What a contact wrote. */
-type Arrived = {
+/** A text that a contact wrote, in its account. */
+type ArrivedText = {
   readonly messageId: MessageId
   readonly accountId: AccountId
   readonly contactId: ContactId
@@ -39,7 +39,7 @@ type Arrived = {
   readonly mark?: ProviderMark | undefined
 }
 
-type Received = Extract<MessageEvent, { readonly type: 'MessageReceived' }>['data']
+type ReplyFacts = Extract<MessageEvent, { readonly type: 'MessageReceived' }>['data']
 type Missing = { readonly kind: 'contact-not-found' | 'engagement-not-found' | 'playbook-not-found' }
 
 const notFound: Missing = { kind: 'contact-not-found' }
@@ -50,11 +50,22 @@ const day = 24 * 60 * 60_000
  * What a text means to the engagement whose message it answers: the one that wrote to the contact last, else the
  * newest.
  */
-export const receivedMessage = async (
+export const replyFactsOf = async (
   ports: Ports,
   playbookAt: PlaybookVersions,
-  { messageId, accountId, contactId, text, said, saidAt, providerId, isAnsweredByDefault, mayAnswer, mark }: Arrived,
-): Promise<Either<StoreFailure | Missing, Received>> => {
+  {
+    messageId,
+    accountId,
+    contactId,
+    text,
+    said,
+    saidAt,
+    providerId,
+    isAnsweredByDefault,
+    mayAnswer,
+    mark,
+  }: ArrivedText,
+): Promise<Either<StoreFailure | Missing, ReplyFacts>> => {
   const loaded = await loadState(ports.commandHandler, contact, contactId)
   if (E.isLeft(loaded)) return loaded
   const person = loaded.right

@@ -9,11 +9,11 @@ import type { PlaybookVersions } from '../../projections/follow-up/playbook-vers
 import type { ClientCommands } from '../commands/client-commands.js'
 import { loadState } from '../commands/states/current-states.js'
 import { engagementsNotEnded, type Problem } from '../http/problem.js'
-import { recipientsOf, type Addressed, type AddressedPorts } from './recipients.js'
-import { receivedMessage } from './received-message.js'
+import { recipientsOf, type PossibleContact, type RecipientPorts } from './recipients.js'
+import { replyFactsOf } from './reply-facts.js'
 import { saidByStrangers, saidToSender, type Said, type SaidToSender } from './sender-opt-out.js'
 
-export type ReceivingPorts = Omit<AddressedPorts, 'vault'> & {
+export type ReceivingPorts = Omit<RecipientPorts, 'vault'> & {
   readonly vault: Pick<Vault, 'accountSecret' | 'serviceSecret'>
   readonly clientCommands: ClientCommands
   readonly clock: Clock
@@ -36,9 +36,9 @@ type ReceivedText = {
   readonly actor: string
 }
 
-type Recipient = Pick<Addressed, 'accountId' | 'contactId' | 'messageId'>
+type Recipient = Pick<PossibleContact, 'accountId' | 'contactId' | 'messageId'>
 
-type Recorded = {
+type RecordedText = {
   readonly facts: Omit<Extract<MessageEvent, { readonly type: 'MessageReceived' }>['data'], 'text'>
   /** None where it was recorded before: then the facts are those of that time. */
   readonly events: ReadonlyArray<{ readonly correlationId: string }>
@@ -55,7 +55,7 @@ const receive = async (
   { actor, ...received }: ReceivedText,
   { accountId, contactId, messageId }: Recipient,
   mayAnswer: boolean,
-): Promise<Either<Problem, Recorded>> => {
+): Promise<Either<Problem, RecordedText>> => {
   const known = await loadState(ports.commandHandler, message, messageId)
   if (E.isLeft(known)) return known
   const before = known.right.kind === 'received' ? known.right.facts : undefined
@@ -63,7 +63,7 @@ const receive = async (
   const facts =
     before !== undefined
       ? E.right({ ...before, text: received.text })
-      : await receivedMessage(ports, playbookAt, { ...received, accountId, contactId, messageId, mayAnswer })
+      : await replyFactsOf(ports, playbookAt, { ...received, accountId, contactId, messageId, mayAnswer })
   if (E.isLeft(facts)) return facts
   const command = { type: 'ReceiveMessage', facts: facts.right } as const
   const done = await ports.clientCommands.execute(message, messageId, command, actor)
@@ -93,16 +93,16 @@ export const receiveForEach = async (
 export const contactsMeant = (
   ports: RecordingPorts & Pick<ReceivingPorts, 'logger'>,
   said: Said | undefined,
-  meant: ReadonlyArray<Addressed>,
+  meant: ReadonlyArray<PossibleContact>,
   actor: string,
-): TaskEither<Problem, ReadonlyArray<Addressed>> =>
+): TaskEither<Problem, ReadonlyArray<PossibleContact>> =>
   pipe(
     () => (said === undefined ? Promise.resolve(E.right([])) : saidByStrangers(ports, said, meant, actor)),
     TE.map((notShown) => [...meant.filter(({ isKnown }) => isKnown), ...notShown]),
   )
 
-/** What stands for a text of a contact, to what its account sends from. */
-type Written = {
+/** A text that the management API gives in a contact's stead. */
+type ManagementText = {
   readonly account: { readonly accountId: AccountId; readonly sender: OwnSender | null }
   readonly contactId: ContactId
   readonly messageId: MessageId
@@ -111,33 +111,33 @@ type Written = {
 }
 
 /**
- * Records it as if it had come to the sender: there an opt-out, and an opt-in, count in all accounts that write from
- * it. Any other text, and every text where the account has no sender, concerns the account alone. Left where a newer
- * text has reversed this one before the contact recorded it.
+ * Records it as if it had come to the sender of the account: there an opt-out, and an opt-in, count in all accounts
+ * that write from it. Any other text, and every text where the account has no sender, concerns the account alone. Left
+ * where a newer text has reversed this one before the contact recorded it.
  */
-export const receiveWritten = async (
+export const receiveFromManagement = async (
   ports: ReceivingPorts,
   playbookAt: PlaybookVersions,
-  written: Written,
-): Promise<Either<Problem, Recorded>> => {
-  const toSender = await writtenToSender(ports, written)
+  given: ManagementText,
+): Promise<Either<Problem, RecordedText>> => {
+  const toSender = await receiveAtSender(ports, given)
   if (E.isLeft(toSender)) return toSender
   const { said, saidAt, others } = toSender.right
-  const received = { text: written.text, said, saidAt, isAnsweredByDefault: false, actor: written.actor }
-  const own = { ...written, accountId: written.account.accountId }
+  const received = { text: given.text, said, saidAt, isAnsweredByDefault: false, actor: given.actor }
+  const own = { ...given, accountId: given.account.accountId }
   const recorded = await receive(ports, playbookAt, received, own, true)
   if (E.isLeft(recorded)) return recorded
   const byOthers = await receiveForEach(ports, playbookAt, received, others, undefined)
   return E.isLeft(byOthers) ? byOthers : recorded
 }
 
-type SaidToOthers = SaidToSender & { readonly others: ReadonlyArray<Addressed> }
+type SaidToOthers = SaidToSender & { readonly others: ReadonlyArray<PossibleContact> }
 
 const toNobodyElse: SaidToOthers = { said: undefined, saidAt: undefined, others: [] }
 
-const writtenToSender = async (
+const receiveAtSender = async (
   ports: ReceivingPorts,
-  { account: { accountId, sender }, contactId, messageId, text, actor }: Written,
+  { account: { accountId, sender }, contactId, messageId, text, actor }: ManagementText,
 ): Promise<Either<Problem, SaidToOthers>> => {
   const name = sender?.from ?? ports.sharedSender
   const person = await loadState(ports.commandHandler, contact, contactId)
