@@ -55,8 +55,8 @@ export const onActivityRecorded: Reaction<'ActivityRecorded'> = ({ data, causati
   const { label, contact_id, engagement_id } = data.activity
   if (label !== 'opted_out') return []
   // Of a text that opts out it is the text that says so: the contact has heard of it before.
-  const said = { event_id: causationId, at }
-  return [{ decider: contact, id: contact_id, command: { type: 'OptOut', engagementId: engagement_id, said } }]
+  const saying = { event_id: causationId, at }
+  return [{ decider: contact, id: contact_id, command: { type: 'OptOut', engagementId: engagement_id, saying } }]
 }
 
 /** Nothing more is sent to the contact, whichever of its engagements it answered. */

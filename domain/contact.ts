@@ -72,7 +72,7 @@ export const ContactEvent = t.union([
   ),
   /**
    * `ended`: all engagements that may be open. Older versions ended none but that in which it was said. `confirmation`:
-   * the message that confirms it, where one does. `said`: where a text says so, or a report.
+   * the message that confirms it, where one does. `said`: the saying, where a text says so or a report.
    */
   eventOf(
     'ContactOptedOut',
@@ -191,14 +191,16 @@ export type ContactCommand =
       readonly conversionId: ConversionId
       readonly ended: ReadonlyArray<EngagementId>
     }
-  /** `said`: left out where the contact said it to somebody else. `confirmation`: the message that is to confirm it. */
+  /**
+   * `saying`: left out where the contact said it to somebody else. `confirmation`: the message that is to confirm it.
+   */
   | {
       readonly type: 'OptOut'
       readonly engagementId: EngagementId
-      readonly said?: Saying
+      readonly saying?: Saying
       readonly confirmation?: MessageIds
     }
-  | { readonly type: 'OptIn'; readonly engagementId: EngagementId; readonly said: Saying }
+  | { readonly type: 'OptIn'; readonly engagementId: EngagementId; readonly saying: Saying }
   /** Whether the number has a contact or not. */
   | {
       readonly type: 'OptOutNumber' | 'OptInNumber'
@@ -356,7 +358,7 @@ export const optOf = ({ type, time: at }: { readonly type: string; readonly time
 export const hasOptedIn = (state: ContactState): boolean =>
   state.kind === 'known' ? state.hasOptedIn === true : state.kind === 'unknown' && state.optedOut === false
 
-type OfSaying<Type> = Extract<ContactCommand, { readonly type: Type }>
+type CommandOf<Type> = Extract<ContactCommand, { readonly type: Type }>
 type Existing = Exclude<ContactState, { readonly kind: 'unknown' }>
 
 /**
@@ -364,23 +366,24 @@ type Existing = Exclude<ContactState, { readonly kind: 'unknown' }>
  * each saying is recorded once, also one that changes nothing.
  */
 const optOut = (
-  { engagementId, said, confirmation }: OfSaying<'OptOut'>,
+  { engagementId, saying, confirmation }: CommandOf<'OptOut'>,
   state: Existing,
 ): ReadonlyArray<ContactEvent> => {
-  const isRepeated = state.kind === 'known' && said !== undefined ? wasSaid(state, said) : state.optedOut
+  const isRepeated = state.kind === 'known' && saying !== undefined ? wasSaid(state, saying) : state.optedOut
   if (isRepeated) return []
   const open = state.kind === 'known' ? state.unconverted : []
-  const event = optedOut(engagementId, open, state.optedOut ? { said } : { said, confirmation })
+  const event = optedOut(engagementId, open, state.optedOut ? { saying } : { saying, confirmation })
   // It ends what was open, and the contact has taken it back since.
-  const isTakenBack = state.kind === 'known' && !state.optedOut && said !== undefined && wasSaidBeforeOptIn(state, said)
+  const isTakenBack =
+    state.kind === 'known' && !state.optedOut && saying !== undefined && wasSaidBeforeOptIn(state, saying)
   return isTakenBack ? [event, { type: 'ContactOptedIn', data: { engagement_id: engagementId } }] : [event]
 }
 
 /** One that was said before the contact opted out does not take that back. */
-const optIn = ({ engagementId, said }: OfSaying<'OptIn'>, state: Existing): ReadonlyArray<ContactEvent> => {
-  const event: ContactEvent = { type: 'ContactOptedIn', data: { engagement_id: engagementId, said } }
+const optIn = ({ engagementId, saying }: CommandOf<'OptIn'>, state: Existing): ReadonlyArray<ContactEvent> => {
+  const event: ContactEvent = { type: 'ContactOptedIn', data: { engagement_id: engagementId, said: saying } }
   if (state.kind === 'erased') return state.optedOut ? [event] : []
-  return wasSaid(state, said) || wasSaidBeforeOptOut(state, said) ? [] : [event]
+  return wasSaid(state, saying) || wasSaidBeforeOptOut(state, saying) ? [] : [event]
 }
 
 /** What comes to a contact that was erased is refused, so that the erasure takes it too. */
@@ -409,14 +412,17 @@ const ofNumber = (
 const optedOut = (
   engagement_id: EngagementId,
   open: ReadonlyArray<EngagementId> = [],
-  { confirmation, said }: { readonly confirmation?: MessageIds | undefined; readonly said?: Saying | undefined } = {},
+  {
+    confirmation,
+    saying,
+  }: { readonly confirmation?: MessageIds | undefined; readonly saying?: Saying | undefined } = {},
 ): ContactEvent => ({
   type: 'ContactOptedOut',
   data: {
     engagement_id,
     ...(open.length === 0 ? {} : { ended: open.slice(0, mostOpen) }),
     ...(confirmation === undefined ? {} : { confirmation }),
-    ...(said === undefined ? {} : { said }),
+    ...(saying === undefined ? {} : { said: saying }),
   },
 })
 

@@ -24,10 +24,10 @@ export const onMessageReceived: Reaction<'MessageReceived'> = (event) => [noted(
 const onReply: Reaction<'MessageReceived'> = ({ id, data, time }) => {
   const { message_id: messageId, account_id, contact_id, engagement_id, meaning, answer } = data
   const ids = { message_id: answerIdOf(messageId), account_id, contact_id, engagement_id }
-  const said: Saying =
+  const saying: Saying =
     data.said_at === undefined ? { event_id: id, at: time } : { event_id: id, at: data.said_at, to_sender: true }
   if (meaning === 'opted_in')
-    return [{ decider: contact, id: contact_id, command: { type: 'OptIn', engagementId: engagement_id, said } }]
+    return [{ decider: contact, id: contact_id, command: { type: 'OptIn', engagementId: engagement_id, saying } }]
   if (meaning === 'help') return answer === 'help' ? [answerOf(ids, 'help', time)] : []
   const heard = { pausedUntil: data.paused_until, givesUpAt: data.gives_up_at, at: time }
   const outcome = meaning === 'reply' ? 'none' : meaning
@@ -36,7 +36,7 @@ const onReply: Reaction<'MessageReceived'> = ({ id, data, time }) => {
   if (meaning !== 'opted_out') return [heardBy]
   // Said to the contact first: it must be heard also where its engagement has ended by an opt-out before.
   const confirmation = answer === 'confirmation' ? { confirmation: ids } : {}
-  const optOut: ContactCommand = { type: 'OptOut', engagementId: engagement_id, said, ...confirmation }
+  const optOut: ContactCommand = { type: 'OptOut', engagementId: engagement_id, saying, ...confirmation }
   const optsOut: Intent = { decider: contact, id: contact_id, command: optOut }
   // The activity of an opt-out was fired when it was new.
   return data.opted_out_before === true ? [optsOut] : [optsOut, heardBy]

@@ -118,8 +118,8 @@ export const MessageEvent = t.union([
   /**
    * What the contact wrote. `engagement_id`: whose message it answers; `paused_until` and `gives_up_at` follow from it.
    * `answer`: what is sent at once; left out where nothing is, or the provider does it. `said_at`: of an opt-out or an
-   * opt-in that was said to the sender, the place that it has among all that the number said there.
-   * `opted_out_before`: of an opt-out, where the contact had opted out already. Older versions left it out.
+   * opt-in that was said to the sender, its order there. `opted_out_before`: of an opt-out, where the contact had opted
+   * out already. Older versions left it out.
    */
   eventOf(
     'MessageReceived',

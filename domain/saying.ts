@@ -3,7 +3,7 @@ import { Instant, latest } from './instant.js'
 
 /**
  * What tells an opt-out, or an opt-in, from another: the event of the text or the report that says so, and when that
- * came. `to_sender`: it was said to the sender, and `at` is the place that it has among all that the number said there.
+ * came. `to_sender`: it was said to the sender, and `at` is its order at the sender.
  */
 export const Saying = t.intersection(
   [t.type({ event_id: t.string, at: Instant }), t.partial({ to_sender: t.literal(true) })],
@@ -12,8 +12,8 @@ export const Saying = t.intersection(
 export type Saying = t.TypeOf<typeof Saying>
 
 /**
- * `said`: the events in which a contact opted out, or in, the newest last. `optedOutAt`: when it said so last that it
- * opts out; `optedInAt`: when it said so last to its sender that it opts in.
+ * `said`: the `event_id` of each saying of a contact, the newest last. `optedOutAt`: when it said last that it opts
+ * out; `optedInAt`: when it said last to its sender that it opts in.
  */
 export const Sayings = t.partial({ said: t.readonlyArray(t.string), optedOutAt: Instant, optedInAt: Instant })
 type Sayings = t.TypeOf<typeof Sayings>
@@ -21,20 +21,20 @@ type Sayings = t.TypeOf<typeof Sayings>
 /** As many are remembered: what a crash left undone is carried out again within seconds. */
 const remembered = 20
 
-export const wasSaid = ({ said = [] }: Sayings, { event_id }: Saying): boolean => said.includes(event_id)
+export const wasSaid = ({ said: ids = [] }: Sayings, { event_id }: Saying): boolean => ids.includes(event_id)
 
 /** Undefined: it was said to somebody else, or by an older version, which tells nothing of it. */
 export const afterOptOut = (sayings: Sayings, saying: Saying | undefined): Sayings =>
-  saying === undefined ? {} : { said: withSaying(sayings, saying), optedOutAt: latest(saying.at, sayings.optedOutAt) }
+  saying === undefined ? {} : { said: idsWith(sayings, saying), optedOutAt: latest(saying.at, sayings.optedOutAt) }
 
 export const afterOptIn = (sayings: Sayings, saying: Saying | undefined): Sayings => {
   if (saying === undefined) return {}
-  const said = withSaying(sayings, saying)
+  const said = idsWith(sayings, saying)
   return saying.to_sender === true ? { said, optedInAt: latest(saying.at, sayings.optedInAt) } : { said }
 }
 
-const withSaying = ({ said = [] }: Sayings, { event_id }: Saying): ReadonlyArray<string> =>
-  [...said, event_id].slice(-remembered)
+const idsWith = ({ said: ids = [] }: Sayings, { event_id }: Saying): ReadonlyArray<string> =>
+  [...ids, event_id].slice(-remembered)
 
 /** By time, since two processes may record the texts in either order. */
 export const wasSaidBeforeOptOut = ({ optedOutAt }: Sayings, { at }: Saying): boolean =>

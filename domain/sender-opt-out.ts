@@ -6,11 +6,11 @@ import { Instant, strictlyAfter } from './instant.js'
 import { E, type Either } from './prelude.js'
 
 /**
- * `text_id`: derived from the text that said so. `said_at`: later than that of whatever was said to the sender before,
- * and the same under each name that the provider has for it: so whoever hears of it in another order knows what was
- * said last. Older versions left it out.
+ * `text_id`: derived from the text that said so. `said_at`: its order at the sender, a time later than that of whatever
+ * the number said there before, and the same under each name that the provider has for the sender: so whoever hears of
+ * it in another order knows what was said last. Older versions left it out.
  */
-const Said = t.intersection(
+const OptFacts = t.intersection(
   [t.type({ opt_out_id: SenderOptOutId, text_id: t.string }), t.partial({ said_at: Instant })],
   'what a text said',
 )
@@ -19,7 +19,7 @@ const Said = t.intersection(
  * Whether a number wants messages from a sender, whichever account writes from it: also one that begins to later. All
  * that is kept of the number is the id, which is derived from it.
  */
-export const SenderOptOutEvent = t.union([eventOf('OptedOutOfSender', Said), eventOf('OptedInToSender', Said)])
+export const SenderOptOutEvent = t.union([eventOf('OptedOutOfSender', OptFacts), eventOf('OptedInToSender', OptFacts)])
 export type SenderOptOutEvent = t.TypeOf<typeof SenderOptOutEvent>
 
 const SenderOptOutState = t.type({

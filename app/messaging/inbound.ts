@@ -11,7 +11,7 @@ import { answer, bind, chain, check } from '../http/steps.js'
 import { recipientsOf, writtenToLast, type PossibleContact, type TextRecipients } from './recipients.js'
 import { inboundPathOf } from './paths.js'
 import { contactsMeant, receiveForEach, type ReceivingPorts } from './text-recording.js'
-import { mayMeanToSender, saidToSender, type SaidToSender } from './sender-opt-out.js'
+import { mayMeanToSender, recordAtSender, type SenderOpt } from './sender-opt-out.js'
 import { withSignedForm } from './signed-form.js'
 
 export type InboundPorts = Omit<ReceivingPorts, 'sharedSender'> & {
@@ -63,7 +63,7 @@ const receiveText = (ports: Receiving, inbound: InboundText): TaskEither<Problem
     TE.Do,
     bind('areShown', () => areNewestShown(ports, inbound)),
     bind('recipients', () => recipientsOf(ports, { ...inbound, phone })),
-    bind('toSender', ({ recipients }) => saidBy(ports, inbound, phone, recipients.senderNames)),
+    bind('toSender', ({ recipients }) => toSenderOf(ports, inbound, phone, recipients.senderNames)),
     check(({ areShown, toSender }) => (areShown || saysSomething(toSender) ? undefined : newestNotShown)),
     chain(({ recipients, toSender }) =>
       toSender === 'repeated' ? TE.right(undefined) : recordText(ports, inbound, recipients, toSender),
@@ -71,29 +71,29 @@ const receiveText = (ports: Receiving, inbound: InboundText): TaskEither<Problem
   )
 }
 
-const saidBy =
+const toSenderOf =
   (
     ports: Receiving,
     { text, providerId: textId, mark }: InboundText,
     phone: Phone,
     senderNames: ReadonlyArray<string>,
-  ): TaskEither<Problem, SaidToSender | 'repeated'> =>
+  ): TaskEither<Problem, SenderOpt | 'repeated'> =>
   () =>
-    saidToSender(ports, phone, senderNames, { text, textId, mark, actor })
+    recordAtSender(ports, phone, senderNames, { text, textId, mark, actor })
 
 /** For such a text it does not matter who wrote to whom last. */
-const saysSomething = (toSender: SaidToSender | 'repeated'): boolean =>
-  toSender === 'repeated' || toSender.said !== undefined
+const saysSomething = (toSender: SenderOpt | 'repeated'): boolean =>
+  toSender === 'repeated' || toSender.meaning !== undefined
 
 const recordText = (
   ports: Receiving,
   inbound: InboundText,
   { senderNames, meant }: TextRecipients,
-  toSender: SaidToSender,
+  toSender: SenderOpt,
 ): TaskEither<Problem, undefined> =>
   pipe(
     TE.Do,
-    bind('contacts', () => contactsMeant(ports, toSender.said, meant, actor)),
+    bind('contacts', () => contactsMeant(ports, toSender.meaning, meant, actor)),
     bind('last', ({ contacts }) => writtenToLast(ports, contacts, senderNames)),
     chain(({ contacts, last }) => recordForContacts(ports, inbound, toSender, contacts, last)),
   )
@@ -103,18 +103,18 @@ const recordForContacts =
   (
     ports: Receiving,
     { text, providerId, mark }: InboundText,
-    { said, saidAt }: SaidToSender,
+    { meaning: meaningToSender, saidAt }: SenderOpt,
     contacts: ReadonlyArray<PossibleContact>,
     last: PossibleContact | undefined,
   ): TaskEither<Problem, undefined> =>
   () => {
-    const answering = last ?? (said === undefined ? undefined : contacts[0])
-    if (answering === undefined && said === undefined) ports.unplaced('text')
-    const others = said === undefined ? [] : contacts.filter((one) => one !== answering)
+    const answering = last ?? (meaningToSender === undefined ? undefined : contacts[0])
+    if (answering === undefined && meaningToSender === undefined) ports.unplaced('text')
+    const others = meaningToSender === undefined ? [] : contacts.filter((one) => one !== answering)
     // It answers first, so that a request which is repeated finds the same one.
     const recipients = answering === undefined ? [] : [answering, ...others]
     const isAnsweredByDefault = ports.answersKeywords
-    const receivedText = { text, said, saidAt, providerId, mark, isAnsweredByDefault, actor }
+    const receivedText = { text, meaningToSender, saidAt, providerId, mark, isAnsweredByDefault, actor }
     return receiveForEach(ports, ports.playbookAt, receivedText, recipients, answering)
   }
 

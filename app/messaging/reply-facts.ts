@@ -12,6 +12,7 @@ import type { PlaybookVersions } from '../../projections/follow-up/playbook-vers
 import type { Queries } from '../../projections/queries.js'
 import { loadState } from '../commands/states/current-states.js'
 import { lastSentTo } from './last-sent.js'
+import type { OptMeaning } from './sender-opt-out.js'
 
 type Ports = {
   readonly commandHandler: Pick<CommandHandler, 'load'>
@@ -25,9 +26,9 @@ type ArrivedText = {
   readonly accountId: AccountId
   readonly contactId: ContactId
   readonly text: string
-  /** What it says to the sender that it came to, and so in all of its accounts. */
-  readonly said: Extract<ReplyMeaning, 'opted_out' | 'opted_in'> | undefined
-  /** The place that it has there, where it may say something to it. */
+  /** What it means to the sender that it came to, and so in all of its accounts. */
+  readonly meaningToSender: OptMeaning | undefined
+  /** Its order at the sender, where it may say something to it. */
   readonly saidAt: Instant | undefined
   /** Where a provider brought it. */
   readonly providerId?: string
@@ -58,7 +59,7 @@ export const replyFactsOf = async (
     accountId,
     contactId,
     text,
-    said,
+    meaningToSender,
     saidAt,
     providerId,
     isAnsweredByDefault,
@@ -75,7 +76,7 @@ export const replyFactsOf = async (
   const settings = await settingsOf(ports, playbookAt, answered.right)
   if (E.isLeft(settings)) return settings
   const now = ports.clock.now()
-  const meaning = said ?? meaningOf(text, settings.right, person.optedOut, mark)
+  const meaning = meaningToSender ?? meaningOf(text, settings.right, person.optedOut, mark)
   const owner = await loadState(ports.commandHandler, account, accountId)
   if (E.isLeft(owner)) return owner
   const byAccount = owner.right.kind === 'open' ? owner.right.providerAnswersKeywords : null

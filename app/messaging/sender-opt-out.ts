@@ -1,4 +1,4 @@
-import { contact } from '../../domain/contact.js'
+import { contact, type Opt } from '../../domain/contact.js'
 import { saidTextIdOf, senderOptOutIdOf } from '../../domain/derived-id.js'
 import { strictlyAfter, type Instant } from '../../domain/instant.js'
 import type { DomainEvent } from '../../domain/events.js'
@@ -19,13 +19,13 @@ type SenderOptOutPorts = {
   readonly clock: Pick<Clock, 'now'>
 }
 
-/** What somebody said to a sender. */
-export type Said = Extract<ReplyMeaning, 'opted_out' | 'opted_in'>
+/** What a text means to the sender that it came to, where it means something. */
+export type OptMeaning = Opt['meaning']
 
-/** `said`: undefined where that is nothing. `saidAt`: the place of the text among all that was said to the sender. */
-export type SaidToSender = { readonly said: Said | undefined; readonly saidAt: Instant | undefined }
+/** `meaning`: undefined where it means nothing to the sender. `saidAt`: its order at the sender. */
+export type SenderOpt = { readonly meaning: OptMeaning | undefined; readonly saidAt: Instant | undefined }
 
-const nothingSaid: SaidToSender = { said: undefined, saidAt: undefined }
+const noOpt: SenderOpt = { meaning: undefined, saidAt: undefined }
 
 /** A text, known by `textId` however often it comes. */
 type SenderText = {
@@ -36,18 +36,18 @@ type SenderText = {
 }
 
 /**
- * What a text says to the sender that it came to, whose names these are, and so to every account that writes from it,
- * now or later. `repeated` where something else was said since. What a playbook's own rules take for an opt-out
- * concerns its account alone.
+ * Records what a text says to the sender that it came to, whose names these are, and so to every account that writes
+ * from it, now or later. `repeated` where something else was said since. What a playbook's own rules take for an
+ * opt-out concerns its account alone.
  */
-export const saidToSender = async (
+export const recordAtSender = async (
   ports: SenderOptOutPorts,
   phone: Phone,
   names: ReadonlyArray<string>,
   { text, textId, mark, actor }: SenderText,
-): Promise<Either<Problem, SaidToSender | 'repeated'>> => {
+): Promise<Either<Problem, SenderOpt | 'repeated'>> => {
   const possible = mayMeanToSender(text, mark)
-  if (possible !== 'opted_out' && possible !== 'opted_in') return E.right(nothingSaid)
+  if (possible !== 'opted_out' && possible !== 'opted_in') return E.right(noOpt)
   const optsOut = possible === 'opted_out'
   const type = optsOut ? 'OptOutOfSender' : 'OptInToSender'
   // The first stream decides the order of texts, so every process writes to the same one first: a pool before its
@@ -79,10 +79,10 @@ export const saidToSender = async (
     saidAt ??= saidAtIn(events) ?? state.saidAt
     takesBack ||= state.optedInBy === command.textId
   }
-  if (optsOut || takesBack) return E.right({ said: possible, saidAt })
+  if (optsOut || takesBack) return E.right({ meaning: possible, saidAt })
   // A YES is an answer like any other where nobody opted out.
   const isOptIn = meaningOf(text, noRules, false, mark) === 'opted_in'
-  return E.right({ said: isOptIn ? 'opted_in' : undefined, saidAt })
+  return E.right({ meaning: isOptIn ? 'opted_in' : undefined, saidAt })
 }
 
 const saidAtIn = (events: ReadonlyArray<DomainEvent>): Instant | undefined => {
@@ -104,15 +104,15 @@ type StrangerPorts = Pick<SenderOptOutPorts, 'commandHandler' | 'clientCommands'
  * Records an opt-out, or an opt-in, for accounts without a contact of the number. Returns the contacts that no read
  * model shows yet: the text is still to be recorded for them. An account that can't be read holds up no other.
  */
-export const saidByStrangers = async (
+export const recordForStrangers = async (
   ports: StrangerPorts,
-  said: Said,
+  meaning: OptMeaning,
   meant: ReadonlyArray<PossibleContact>,
   actor: string,
 ): Promise<Either<Problem, ReadonlyArray<PossibleContact>>> => {
   const notShown: Array<PossibleContact> = []
   for (const one of meant.filter(({ isKnown }) => !isKnown)) {
-    const isContact = await saidByStranger(ports, said, one, actor)
+    const isContact = await recordForStranger(ports, meaning, one, actor)
     if (E.isRight(isContact)) notShown.push(...(isContact.right ? [{ ...one, isKnown: true }] : []))
     else if (isContact.left.kind !== 'corrupt') return isContact
     else ports.logger.error({ account: one.accountId, reason: isContact.left.reason }, unreadableAccount)
@@ -120,19 +120,19 @@ export const saidByStrangers = async (
   return E.right(notShown)
 }
 
-/** Whether the account has a contact of the number; where it has not, records what was said. */
-const saidByStranger = async (
+/** Whether the account has a contact of the number; where it has not, records what the number says. */
+const recordForStranger = async (
   { commandHandler, clientCommands }: StrangerPorts,
-  said: Said,
+  meaning: OptMeaning,
   { contactId, accountId, optedOutBefore }: PossibleContact,
   actor: string,
 ): Promise<Either<Problem, boolean>> => {
   const person = await loadState(commandHandler, contact, contactId)
   if (E.isLeft(person)) return person
   if (person.right.kind === 'known') return E.right(true)
-  const type = said === 'opted_out' ? 'OptOutNumber' : 'OptInNumber'
+  const type = meaning === 'opted_out' ? 'OptOutNumber' : 'OptInNumber'
   const done = await clientCommands.execute(contact, contactId, { type, contactId, accountId, optedOutBefore }, actor)
   if (E.isLeft(done) && done.left.kind !== 'lead-forgotten') return E.left(done.left)
-  if (E.isRight(done) && done.right.isPending && said === 'opted_out') return E.left(engagementsNotEnded)
+  if (E.isRight(done) && done.right.isPending && meaning === 'opted_out') return E.left(engagementsNotEnded)
   return E.right(false)
 }

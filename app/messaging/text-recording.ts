@@ -11,7 +11,7 @@ import { loadState } from '../commands/states/current-states.js'
 import { engagementsNotEnded, type Problem } from '../http/problem.js'
 import { recipientsOf, type PossibleContact, type RecipientPorts } from './recipients.js'
 import { replyFactsOf } from './reply-facts.js'
-import { saidByStrangers, saidToSender, type Said, type SaidToSender } from './sender-opt-out.js'
+import { recordAtSender, recordForStrangers, type OptMeaning, type SenderOpt } from './sender-opt-out.js'
 
 export type ReceivingPorts = Omit<RecipientPorts, 'vault'> & {
   readonly vault: Pick<Vault, 'accountSecret' | 'serviceSecret'>
@@ -26,9 +26,8 @@ type RecordingPorts = Pick<ReceivingPorts, 'commandHandler' | 'clientCommands' |
 /** A text of a contact. */
 type ReceivedText = {
   readonly text: string
-  /** What it says to the sender that it came to. */
-  readonly said: Said | undefined
-  readonly saidAt: SaidToSender['saidAt']
+  readonly meaningToSender: OptMeaning | undefined
+  readonly saidAt: SenderOpt['saidAt']
   /** Where a provider brought it. */
   readonly providerId?: string
   readonly mark?: ProviderMark | undefined
@@ -92,12 +91,12 @@ export const receiveForEach = async (
 /** Those who are contacts: also where no read model shows that yet, if the text says something to the sender. */
 export const contactsMeant = (
   ports: RecordingPorts & Pick<ReceivingPorts, 'logger'>,
-  said: Said | undefined,
+  meaning: OptMeaning | undefined,
   meant: ReadonlyArray<PossibleContact>,
   actor: string,
 ): TaskEither<Problem, ReadonlyArray<PossibleContact>> =>
   pipe(
-    () => (said === undefined ? Promise.resolve(E.right([])) : saidByStrangers(ports, said, meant, actor)),
+    () => (meaning === undefined ? Promise.resolve(E.right([])) : recordForStrangers(ports, meaning, meant, actor)),
     TE.map((notShown) => [...meant.filter(({ isKnown }) => isKnown), ...notShown]),
   )
 
@@ -122,8 +121,8 @@ export const receiveFromManagement = async (
 ): Promise<Either<Problem, RecordedText>> => {
   const toSender = await receiveAtSender(ports, given)
   if (E.isLeft(toSender)) return toSender
-  const { said, saidAt, others } = toSender.right
-  const received = { text: given.text, said, saidAt, isAnsweredByDefault: false, actor: given.actor }
+  const { meaning: meaningToSender, saidAt, others } = toSender.right
+  const received = { text: given.text, meaningToSender, saidAt, isAnsweredByDefault: false, actor: given.actor }
   const own = { ...given, accountId: given.account.accountId }
   const recorded = await receive(ports, playbookAt, received, own, true)
   if (E.isLeft(recorded)) return recorded
@@ -131,14 +130,14 @@ export const receiveFromManagement = async (
   return E.isLeft(byOthers) ? byOthers : recorded
 }
 
-type SaidToOthers = SaidToSender & { readonly others: ReadonlyArray<PossibleContact> }
+type OptOfAll = SenderOpt & { readonly others: ReadonlyArray<PossibleContact> }
 
-const toNobodyElse: SaidToOthers = { said: undefined, saidAt: undefined, others: [] }
+const toNobodyElse: OptOfAll = { meaning: undefined, saidAt: undefined, others: [] }
 
 const receiveAtSender = async (
   ports: ReceivingPorts,
   { account: { accountId, sender }, contactId, messageId, text, actor }: ManagementText,
-): Promise<Either<Problem, SaidToOthers>> => {
+): Promise<Either<Problem, OptOfAll>> => {
   const name = sender?.from ?? ports.sharedSender
   const person = await loadState(ports.commandHandler, contact, contactId)
   if (E.isLeft(person)) return person
@@ -146,19 +145,19 @@ const receiveAtSender = async (
     return E.right(toNobodyElse)
   }
   const { phone } = person.right.details
-  const toSender = await saidToSender(ports, phone, [name], { text, textId: messageId, actor })
+  const toSender = await recordAtSender(ports, phone, [name], { text, textId: messageId, actor })
   if (E.isLeft(toSender)) return toSender
   if (toSender.right === 'repeated') {
     const known = await loadState(ports.commandHandler, message, messageId)
     if (E.isLeft(known)) return known
     return known.right.kind === 'received' ? E.right(toNobodyElse) : E.left({ kind: 'text-outdated' })
   }
-  const { said, saidAt } = toSender.right
-  if (said === undefined) return E.right({ ...toNobodyElse, saidAt })
+  const { meaning, saidAt } = toSender.right
+  if (meaning === undefined) return E.right({ ...toNobodyElse, saidAt })
   const to = { phone, providerId: messageId, to: [name], poolOfTo: undefined }
   return pipe(
     recipientsOf(ports, to),
-    TE.flatMap(({ meant }) => contactsMeant(ports, said, meant, actor)),
-    TE.map((contacts) => ({ said, saidAt, others: contacts.filter((one) => one.contactId !== contactId) })),
+    TE.flatMap(({ meant }) => contactsMeant(ports, meaning, meant, actor)),
+    TE.map((contacts) => ({ meaning, saidAt, others: contacts.filter((one) => one.contactId !== contactId) })),
   )()
 }

@@ -193,13 +193,17 @@ test('a lead of a contact that opted out is accepted and filtered', (t) => {
 /** Said in the text, or the report, of this number. */
 const saying = (text: number, when = text * 1_000): Saying => ({ event_id: `text ${text}`, at: at(when) })
 
-const optOut = (n: number, said = saying(5)): ContactCommand => ({
+const optOut = (n: number, one = saying(5)): ContactCommand => ({
   type: 'OptOut',
   engagementId: engagementId(n),
-  said,
+  saying: one,
 })
 
-const optIn = (n: number, said: Saying): ContactCommand => ({ type: 'OptIn', engagementId: engagementId(n), said })
+const optIn = (n: number, one: Saying): ContactCommand => ({
+  type: 'OptIn',
+  engagementId: engagementId(n),
+  saying: one,
+})
 
 const saidOut = (said: Saying, ...ended: ReadonlyArray<number>): ContactEvent => ({
   type: 'ContactOptedOut',

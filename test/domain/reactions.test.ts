@@ -127,7 +127,7 @@ test('an opted_out activity opts the contact out, every other one changes no oth
     {
       decider: contact,
       id: contactId(),
-      command: { type: 'OptOut', engagementId: engagementId(), said: { event_id: uuid(1), at: at(1000) } },
+      command: { type: 'OptOut', engagementId: engagementId(), saying: { event_id: uuid(1), at: at(1000) } },
     },
   ])
   const qualified = activity({ type: 'outcome', label: 'qualified' })

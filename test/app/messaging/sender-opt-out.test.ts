@@ -1,5 +1,5 @@
 import test from 'ava'
-import { saidByStrangers, saidToSender } from '../../../app/messaging/sender-opt-out.js'
+import { recordAtSender, recordForStrangers } from '../../../app/messaging/sender-opt-out.js'
 import { contact } from '../../../domain/contact.js'
 import { contactId, engagementId, phone } from '../../kit/domain/samples.js'
 import { rightOf } from '../../kit/right-of.js'
@@ -14,7 +14,7 @@ test('an opt-out of a contact that no read model shows yet is told to its conver
     { ...writerOf(2), ...notShown },
   ]
 
-  const known = await saidByStrangers(
+  const known = await recordForStrangers(
     { logger, commandHandler, clientCommands },
     'opted_out',
     [begun, stranger],
@@ -30,9 +30,9 @@ test('a YES that opted in, and comes again since its accounts could not be told,
   const { clock, commandHandler, clientCommands } = await openMessagingStage()
   const say = async (text: string, textId: string) => {
     const ports = { clock, commandHandler, clientCommands, vault: plainVault }
-    const told = await saidToSender(ports, phone(), ['+14155550100', 'a service'], { text, textId, actor: 'test' })
+    const told = await recordAtSender(ports, phone(), ['+14155550100', 'a service'], { text, textId, actor: 'test' })
     const heard = rightOf(told)
-    return heard === 'repeated' ? heard : heard.said
+    return heard === 'repeated' ? heard : heard.meaning
   }
   t.is(await say('Yes', 'one'), undefined)
   t.is(await say('STOP', 'two'), 'opted_out')

@@ -29,7 +29,7 @@ test('of the accounts that share a sender each hears of an opt-out, though the c
   const [gone, reached] = [writerOf(9), writerOf(1)]
   const queries = { page: () => Promise.resolve(E.right([])) }
   const by = { saidAt: undefined, isAnsweredByDefault: true, actor: 'provider' } as const
-  const received = { text: 'STOP', said: 'opted_out', ...by } as const
+  const received = { text: 'STOP', meaningToSender: 'opted_out', ...by } as const
   const ports = { commandHandler, clientCommands, clock, queries }
   t.deepEqual(
     await receiveForEach(ports, playbookAt, received, [gone, reached], gone),

@@ -203,7 +203,7 @@ export const contactCommands: fc.Arbitrary<ContactCommand> = fc.oneof(
   fc.record({
     type: fc.constantFrom('OptOut', 'OptIn'),
     engagementId: few(engagementId),
-    said: fc.record(
+    saying: fc.record(
       { event_id: fc.constantFrom('one text', 'another text'), at: moment, to_sender: fc.constant(true as const) },
       { requiredKeys: ['event_id', 'at'] },
     ),
