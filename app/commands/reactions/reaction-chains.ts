@@ -23,8 +23,8 @@ type Handler = Pick<CommandHandler, 'load' | 'execute'>
 
 /** The reaction chains under way in this process: one for each event, shared by all who ask for it. */
 export type ReactionChains = {
-  /** What follows from these events; gives them and all that was appended because of them. */
-  readonly follow: (handler: Handler, events: ReadonlyArray<Recorded<DomainEvent>>) => Chain
+  /** Carries out what follows from these events; gives them and all that was appended because of them. */
+  readonly carryOutAll: (handler: Handler, events: ReadonlyArray<Recorded<DomainEvent>>) => Chain
   /** For the follower: undefined where nothing follows from the event, or all of it is known to have been done. */
   readonly of: (handler: Handler, event: Recorded<DomainEvent>) => Chain | undefined
   /** All that follows from these events was appended with them, so the follower need not carry it out. */
@@ -41,7 +41,7 @@ export type ReactionChains = {
  * Chains that ended before the follower came to their events, in ids at most: so it need not carry them out again.
  * While it stands still, later ones are not remembered, and it carries them out once more, which writes nothing.
  */
-const mostDone = 20_000
+const mostFinished = 20_000
 
 /** A decider and a command that belong together, whichever they are. */
 type AnyIntent = {
@@ -53,13 +53,13 @@ type AnyIntent = {
 export const reactionChains = (): ReactionChains => {
   const underWay = new Map<string, Chain>()
   /** Events in front of the follower whose chains have succeeded. */
-  const done = new Map<string, Position>()
+  const finished = new Map<string, Position>()
   /** The newest event whose chain failed here: once the follower has come so far it has carried out all of them. */
   let newestFailed: Position = beginning
   /** How far the follower of this process has come; undefined where none runs here. */
   let handled: Position | undefined
 
-  const follow: ReactionChains['follow'] = async (handler, events) => {
+  const carryOutAll: ReactionChains['carryOutAll'] = async (handler, events) => {
     const appended = [...events]
     let failed: Either<ReactionFailure, never> | undefined
     for (const event of events) {
@@ -79,7 +79,7 @@ export const reactionChains = (): ReactionChains => {
         const result = await carryOut(handler, intent, event)
         if (E.isLeft(result)) return E.left({ failure: result.left, event })
         // What was appended has its own place in the log: where its reactions can't succeed, those of this event go on.
-        const done = await follow(handler, result.right.events)
+        const done = await carryOutAll(handler, result.right.events)
         if (E.isRight(done)) appended.push(...done.right)
         else if (isTransient(done.left.failure)) return done
         else failed ??= done
@@ -97,7 +97,7 @@ export const reactionChains = (): ReactionChains => {
   }
 
   const remember = (id: string, position: Position): void => {
-    if (handled !== undefined && position > handled && done.size < mostDone) done.set(id, position)
+    if (handled !== undefined && position > handled && finished.size < mostFinished) finished.set(id, position)
   }
 
   const chainOf = (handler: Handler, event: Recorded<DomainEvent>): Chain | undefined => {
@@ -114,18 +114,18 @@ export const reactionChains = (): ReactionChains => {
   }
 
   return {
-    follow,
-    of: (handler, event) => (done.has(event.id) ? undefined : chainOf(handler, event)),
+    carryOutAll,
+    of: (handler, event) => (finished.has(event.id) ? undefined : chainOf(handler, event)),
     carriedOut: (events) => {
       for (const { id, position } of events) remember(id, position)
     },
     handledUpTo: (position) => {
       handled = position
-      for (const [id, at] of done) if (at <= position) done.delete(id)
+      for (const [id, at] of finished) if (at <= position) finished.delete(id)
     },
     followerEnded: () => {
       handled = undefined
-      done.clear()
+      finished.clear()
     },
     hasUnfinished: () => newestFailed > (handled ?? beginning),
   }

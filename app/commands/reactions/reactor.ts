@@ -26,7 +26,7 @@ export type Reactor = {
    */
   readonly react: (events: ReadonlyArray<Recorded<DomainEvent>>) => Promise<Reacted>
   /** The same by commands that a unit of work appends; left: nothing of it may be appended. */
-  readonly follow: ReactionChains['follow']
+  readonly carryOutAll: ReactionChains['carryOutAll']
   /** These events were appended together with all that follows from them. */
   readonly carriedOut: ReactionChains['carriedOut']
   /**
@@ -60,7 +60,7 @@ export const reactor = ({ commandHandler, logger }: ReactorPorts): Reactor => {
    * final.
    * @throws where it could not be carried out
    */
-  const carryOut = async (guarded: CommandHandler, event: Recorded<DomainEvent>): Promise<void> => {
+  const carryOutOrThrow = async (guarded: CommandHandler, event: Recorded<DomainEvent>): Promise<void> => {
     // The chain may have been started by a request, on an older state of the store: so it is tried once more.
     const failed = (await failureOf(guarded, event)) && (await failureOf(guarded, event))
     if (failed !== undefined && isTransient(failed.failure)) throw errorOf('a reaction', failed.failure)
@@ -78,16 +78,16 @@ export const reactor = ({ commandHandler, logger }: ReactorPorts): Reactor => {
 
   return {
     react: async (events) => {
-      const done = await chains.follow(commandHandler, events)
+      const done = await chains.carryOutAll(commandHandler, events)
       if (E.isRight(done)) return { events: done.right, isPending: false }
       const { failure } = done.left
       return { events, isPending: isTransient(failure) || isBeingWritten(failure) }
     },
-    follow: chains.follow,
+    carryOutAll: chains.carryOutAll,
     carriedOut: chains.carriedOut,
     hasUnfinished: chains.hasUnfinished,
     follower: ({ store, commandHandler: guarded, checkpoint }) => {
-      const work = (event: Recorded<DomainEvent>): Promise<void> => carryOut(guarded, event)
+      const work = (event: Recorded<DomainEvent>): Promise<void> => carryOutOrThrow(guarded, event)
       const { handle, skip } = parking(
         { name: 'reactions', actor: 'reaction', work },
         { store, commandHandler: guarded, logger },

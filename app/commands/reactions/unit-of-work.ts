@@ -31,7 +31,7 @@ type Done<State> = { readonly state: State; readonly events: Events; readonly al
 type Ports = {
   readonly cache: AggregateCache
   readonly queue: Pick<StreamQueue, 'tryLock'>
-  readonly reactor: Pick<Reactor, 'follow' | 'carriedOut'>
+  readonly reactor: Pick<Reactor, 'carryOutAll' | 'carriedOut'>
   readonly store: Pick<EventStore, 'readLast'>
   readonly appendAll: AppendAll
   readonly clock: Clock
@@ -53,7 +53,7 @@ export const unitOfWork =
       const handler = commandHandler({ aggregates, store, clock })
       const executed = await handler.execute(decider, id, command, cause, assumed)
       if (E.isLeft(executed) || executed.right.events.length === 0) return undefined
-      const followed = await reactor.follow(handler, executed.right.events)
+      const followed = await reactor.carryOutAll(handler, executed.right.events)
       if (E.isLeft(followed)) return undefined
       const written = await appendAll(appends)
       if (E.isLeft(written)) return undefined

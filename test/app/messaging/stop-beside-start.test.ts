@@ -46,8 +46,8 @@ const openLog = async (names: ReadonlyArray<string>) => {
     const ids = randomIds(clock)
     const chains = reactionChains()
     const reactor = {
-      react: async (events: Parameters<typeof chains.follow>[1]) => {
-        const followed = await chains.follow(commandHandler, events)
+      react: async (events: Parameters<typeof chains.carryOutAll>[1]) => {
+        const followed = await chains.carryOutAll(commandHandler, events)
         return { events: E.isRight(followed) ? followed.right : [], isPending: E.isLeft(followed) }
       },
     }
@@ -83,7 +83,7 @@ const openLog = async (names: ReadonlyArray<string>) => {
         return handle(TE.right({ request, caller: undefined }))()
       },
       /** What follows from all that was recorded is carried out. */
-      reactToAll: () => chains.follow(commandHandler, eventsIn(log)),
+      reactToAll: () => chains.carryOutAll(commandHandler, eventsIn(log)),
     }
   }
 

@@ -34,7 +34,7 @@ const logUpTo = async (history: History, cause: Recorded<DomainEvent>) => {
 }
 
 const react = async (store: EventStore, clock: Clock, cause: Recorded<DomainEvent>) => {
-  const followed = await reactionChains().follow(sharedHandler(store, clock), [cause])
+  const followed = await reactionChains().carryOutAll(sharedHandler(store, clock), [cause])
   return E.isLeft(followed) ? [] : followed.right.slice(1)
 }
 

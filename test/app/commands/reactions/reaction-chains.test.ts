@@ -29,7 +29,7 @@ test('the reactions to a new lead read no stream that they begin', async (t) => 
   const submit = { type: 'SubmitLead', facts: leadFacts() } as const
   const cause = { actor: 'vendor', eventId: () => uuid(1) }
   const { events } = rightOf(await handler.execute(lead, leadId(), submit, cause, newAggregate(lead)))
-  const followed = await reactionChains().follow(handler, events)
+  const followed = await reactionChains().carryOutAll(handler, events)
   t.true(E.isRight(followed) && followed.right.some(({ type }) => type === 'ActivityRecorded'))
   t.deepEqual(reads, [])
 })
@@ -50,7 +50,7 @@ const chainWith = async (type: string, ending: () => Promise<unknown>) => {
   const submit = { type: 'SubmitLead', facts: leadFacts() } as const
   const cause = { actor: 'vendor', eventId: () => uuid(1) }
   const { events } = rightOf(await stored.execute(lead, leadId(), submit, cause))
-  return { followed: await reactionChains().follow(handler, events), executed }
+  return { followed: await reactionChains().carryOutAll(handler, events), executed }
 }
 
 test('an exception inside a rule ends its chain, and neither the process nor the request', async (t) => {
@@ -110,14 +110,14 @@ test('while the follower stands still no more of what is done waits for it than 
   const chains = reactionChains()
   chains.handledUpTo(beginning)
   const { watch, count } = reachable()
-  for (const one of leads) watch(await chains.follow(handler, [one]))
+  for (const one of leads) watch(await chains.carryOutAll(handler, [one]))
   t.is(executed(), 30_000)
   t.is(await count(), 0, 'what was appended is left to whoever asked for it')
   for (const one of leads) await chains.of(handler, one)
   t.is(executed(), 10_000, 'the follower carries out once more what was not remembered')
   chains.handledUpTo(positionAt(20_000))
   t.false(chains.hasUnfinished())
-  for (const one of leads.slice(20_000)) await chains.follow(handler, [one])
+  for (const one of leads.slice(20_000)) await chains.carryOutAll(handler, [one])
   executed()
   for (const one of leads.slice(20_000)) await chains.of(handler, one)
   t.is(executed(), 0, 'what it has come to makes room')
@@ -128,10 +128,10 @@ test('what failed is unfinished until the follower has come to the newest of it,
   const chains = reactionChains()
   chains.handledUpTo(beginning)
   takeAway(true)
-  for (const one of leads) t.true(E.isLeft(await chains.follow(handler, [one])))
+  for (const one of leads) t.true(E.isLeft(await chains.carryOutAll(handler, [one])))
   takeAway(false)
   const [first] = leads
-  t.true(first !== undefined && E.isRight(await chains.follow(handler, [first])))
+  t.true(first !== undefined && E.isRight(await chains.carryOutAll(handler, [first])))
   t.true(chains.hasUnfinished())
   chains.handledUpTo(positionAt(999))
   t.true(chains.hasUnfinished())

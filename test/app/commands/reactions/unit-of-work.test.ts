@@ -101,7 +101,7 @@ test('what is appended at once is what the reactions would write one after the o
       if (position > cause.position) break
       rightOf(await other.append(stream, revision === 0 ? 'no-stream' : revision - 1, [event]))
     }
-    const followed = await reactionChains().follow(sharedHandler(other, clock), [cause])
+    const followed = await reactionChains().carryOutAll(sharedHandler(other, clock), [cause])
     const atOnce = all.filter(({ correlationId }) => correlationId === cause.correlationId)
     // An append tells the position of its last event alone.
     const withoutPosition = (event: Recorded<DomainEvent>) => ({ ...event, position: beginning })
