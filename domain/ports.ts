@@ -141,13 +141,13 @@ export type Time = {
   readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
 }
 
-/** Who asks, and the ids that the events get. */
-export type Cause = {
+/** What the envelopes of new events are made from: who asks, what brought it about, and the ids that they get. */
+export type EnvelopeFacts = {
   readonly actor: string
   /** The id of the event at `index` among those that the command appends. */
   readonly eventId: (index: number) => string
   /** The event that brought the command about, or the last one of the stream; undefined at the start of a chain. */
-  readonly event?: CausingEvent | 'last-of-stream'
+  readonly cause?: CausingEvent | 'last-of-stream'
   /**
    * The time that the events get where several may write the same ones, the same for all of them: that of what caused
    * them. Else it is when they are decided.
@@ -184,7 +184,7 @@ export type CommandHandler = {
     decider: Decider<State, Command, Event, Refusal>,
     id: string,
     command: Command,
-    cause: Cause,
+    envelope: EnvelopeFacts,
     assumed?: Aggregate<State>,
   ) => Promise<Either<Refusal | StoreFailure | Contended, CommandResult<State>>>
 }

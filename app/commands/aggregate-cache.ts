@@ -5,7 +5,7 @@ import { E } from '../../domain/prelude.js'
 import { beginsChain } from '../../domain/event.js'
 import type { DomainEvent } from '../../domain/events.js'
 import { streamReads } from './states/stream-reads.js'
-import { causeOf, needsSnapshot, type Aggregates, type Evolver, type MayHaveSnapshots } from './aggregates.js'
+import { causingEventOf, needsSnapshot, type Aggregates, type Evolver, type MayHaveSnapshots } from './aggregates.js'
 
 /** In bytes, about. */
 const capacity = 32_000_000
@@ -67,7 +67,7 @@ export const aggregateCache = (aggregates: Aggregates): AggregateCache => {
       if (E.isLeft(appended) || !isFirstTime) cache.delete(stream)
       else {
         const { state, revision } = appended.right
-        keep(evolver, stream, { state, revision, last: causeOf(events.at(-1)) }, events.length)
+        keep(evolver, stream, { state, revision, last: causingEventOf(events.at(-1)) }, events.length)
       }
       return appended
     },

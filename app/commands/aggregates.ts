@@ -144,7 +144,7 @@ const after = <State, Event extends DomainEvent>(
 ): Aggregate<State> => ({
   state: folded(evolver, state, events),
   revision: events.at(-1)?.revision ?? revision,
-  last: causeOf(events.at(-1)) ?? last,
+  last: causingEventOf(events.at(-1)) ?? last,
 })
 
 /** A stream holds the events of its own decider. */
@@ -154,5 +154,5 @@ const folded = <State, Event extends DomainEvent>(
   events: ReadonlyArray<DomainEvent>,
 ): State => fold(evolver, state, events as unknown as ReadonlyArray<Event>)
 
-export const causeOf = (event: CausingEvent | undefined): CausingEvent | undefined =>
+export const causingEventOf = (event: CausingEvent | undefined): CausingEvent | undefined =>
   event === undefined ? undefined : { id: event.id, correlationId: event.correlationId }

@@ -64,13 +64,13 @@ export const clientCommands = ({
 }: Ports): ClientCommands => {
   return {
     execute: async (decider, id, command, actor, assumed) => {
-      const cause = { actor, eventId: ids.uuid }
-      const done = await unitOfWork?.(decider, id, command, cause, assumed)
+      const envelope = { actor, eventId: ids.uuid }
+      const done = await unitOfWork?.(decider, id, command, envelope, assumed)
       if (done !== undefined) {
         await awaitReadModels(done.all)
         return E.right({ isPending: false, ...done })
       }
-      const result = await commandHandler.execute(decider, id, command, cause, assumed)
+      const result = await commandHandler.execute(decider, id, command, envelope, assumed)
       if (E.isLeft(result)) return result
       const { events } = result.right
       // Another client may have just written what made the command unnecessary. Where that can't be read nothing is

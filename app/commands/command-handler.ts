@@ -4,10 +4,10 @@ import { recordedAs, type Recorded } from '../../domain/event.js'
 import type { Aggregate } from '../../domain/aggregate.js'
 import type {
   Appended,
-  Cause,
   Clock,
   CommandHandler,
   CommandResult,
+  EnvelopeFacts,
   EventStore,
   NewEvent,
   StoreFailure,
@@ -25,7 +25,7 @@ type Ports = { readonly aggregates: Aggregates; readonly store: Pick<EventStore,
 export const commandHandler = ({ aggregates, store, clock }: Ports): CommandHandler => ({
   load: (decider, id) => aggregates.load(decider, streamOf(decider, id)),
 
-  execute: async (decider, id, command, cause, assumed) => {
+  execute: async (decider, id, command, envelope, assumed) => {
     const stream = streamOf(decider, id)
     for (let tries = 0; tries < mostTries; tries += 1) {
       const loaded = await aggregates.load(decider, stream, tries === 0 ? assumed : undefined)
@@ -33,11 +33,11 @@ export const commandHandler = ({ aggregates, store, clock }: Ports): CommandHand
       const aggregate = loaded.right
       const isAssumed = tries === 0 && aggregate === assumed
       const decided = decider.decide(command, aggregate.state)
-      const [first, ...rest] = E.isLeft(decided) ? [] : newEvents(decided.right, cause, aggregate, clock)
+      const [first, ...rest] = E.isLeft(decided) ? [] : newEvents(decided.right, envelope, aggregate, clock)
       // Only an append proves an assumption: what is refused, or is so already, is decided on the stream itself.
       if (first === undefined && isAssumed) continue
       if (E.isLeft(decided)) return decided
-      if (first === undefined) return alreadySo(store, stream, aggregate, cause)
+      if (first === undefined) return alreadySo(store, stream, aggregate, envelope)
       const appended = await aggregates.append(decider, stream, aggregate, [first, ...rest])
       if (E.isRight(appended)) {
         const { state } = appended.right
@@ -60,7 +60,7 @@ const alreadySo = async <State>(
   store: Pick<EventStore, 'readLast'>,
   stream: string,
   { state }: Aggregate<State>,
-  { event: cause }: Cause,
+  { cause }: EnvelopeFacts,
 ): Promise<Either<StoreFailure, CommandResult<State>>> => {
   if (cause === undefined || cause === 'last-of-stream') return E.right({ state, events: [] })
   const recent = await store.readLast(stream, recentEvents)
@@ -79,20 +79,20 @@ const recordedIn = (
 /** Written out field by field, as `recordedAs` is. */
 const newEvents = (
   decided: ReadonlyArray<DomainEvent>,
-  { eventId, event, actor, at }: Cause,
+  { eventId, cause, actor, at }: EnvelopeFacts,
   { last }: Aggregate<unknown>,
   clock: Clock,
 ): ReadonlyArray<NewEvent> =>
   decided.map(({ type, data }, index) => {
     const id = eventId(index)
-    const cause = event === 'last-of-stream' ? last : event
+    const causing = cause === 'last-of-stream' ? last : cause
     return {
       type,
       data,
       id,
       time: at ?? clock.now(),
-      correlationId: cause?.correlationId ?? id,
-      causationId: cause?.id ?? id,
+      correlationId: causing?.correlationId ?? id,
+      causationId: causing?.id ?? id,
       schemaVersion,
       actor,
     } as NewEvent

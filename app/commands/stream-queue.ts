@@ -46,8 +46,8 @@ export const streamQueue = (handler: CommandHandler): StreamQueue => {
   }
   const ofWork: CommandHandler = {
     load: handler.load,
-    execute: (decider, id, command, cause, assumed) =>
-      afterOthers(streamOf(decider, id), () => handler.execute(decider, id, command, cause, assumed)),
+    execute: (decider, id, command, envelope, assumed) =>
+      afterOthers(streamOf(decider, id), () => handler.execute(decider, id, command, envelope, assumed)),
   }
   return {
     ofWork,

@@ -6,7 +6,7 @@ import type { Recorded } from '../../domain/event.js'
 import type { DomainEvent } from '../../domain/events.js'
 import type { ContactId, DeliveryId, ResendId, WebhookId } from '../../domain/ids.js'
 import { later } from '../../domain/instant.js'
-import type { Cause, Clock, Time } from '../../domain/ports.js'
+import type { Clock, EnvelopeFacts, Time } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
 import { resend } from '../../domain/resend.js'
 import { orThrow, StoreFailed } from '../../domain/store-failed.js'
@@ -37,8 +37,8 @@ const clockAhead = 2_000
 
 type Why = {
   readonly why: ErasedDelivery['why']
-  /** The cause of the events that are written to a stream, by its id. */
-  readonly causeOf: (id: string) => Cause
+  /** Of the events that are written to a stream, by its id. */
+  readonly envelopeOf: (id: string) => EnvelopeFacts
   readonly stopping: AbortSignal
 }
 
@@ -118,14 +118,14 @@ const closingIn = (events: Events) => events.flatMap((event) => (event.type === 
 const closeDelivery = async (
   { commandHandler, clock }: DeliveryErasurePorts,
   id: DeliveryId,
-  { why, causeOf }: Why,
+  { why, envelopeOf }: Why,
   events: Events,
 ): Promise<Events> => {
   const createdAt = events[0]?.time
   if (createdAt === undefined) return []
   const at = later(clock.now(), clockAhead)
   const command = { type: 'EraseDelivery', why, at, createdAt, history: events.map(told) } as const
-  const done = await commandHandler.execute(delivery, id, command, causeOf(id))
+  const done = await commandHandler.execute(delivery, id, command, envelopeOf(id))
   if (E.isLeft(done) && done.left.kind === 'delivery-waiting') return []
   if (E.isLeft(done) && done.left.kind === 'delivery-changed')
     throw new StoreFailed({ kind: 'unavailable', reason: 'a delivery was changed while it was erased' })
@@ -146,7 +146,7 @@ const newestOfResends = (events: Events): ReadonlyMap<ResendId, Recorded<DomainE
 const countResends = async (
   { documents, resends: counting, commandHandler, time }: DeliveryErasurePorts,
   id: DeliveryId,
-  { causeOf, stopping }: Why,
+  { envelopeOf, stopping }: Why,
   events: Events,
 ): Promise<void> => {
   for (const [resendId, { position }] of newestOfResends(events)) {
@@ -156,7 +156,7 @@ const countResends = async (
     // A collection holds what its own projection made.
     const { requested, delivered, failed } = shown as ResendDocument
     const command = { type: 'CountResend', counts: { requested, delivered, failed } } as const
-    const done = await commandHandler.execute(resend, resendId, command, causeOf(`${resendId}/${id}`))
+    const done = await commandHandler.execute(resend, resendId, command, envelopeOf(`${resendId}/${id}`))
     executedOrThrow('the count of a resend', done)
   }
 }

@@ -6,7 +6,7 @@ import type { Recorded } from '../../domain/event.js'
 import type { DomainEvent } from '../../domain/events.js'
 import type { Instant } from '../../domain/instant.js'
 import { message, type ErasedMessageEvent, type MessageIds } from '../../domain/message.js'
-import type { Cause } from '../../domain/ports.js'
+import type { EnvelopeFacts } from '../../domain/ports.js'
 import { orThrow } from '../../domain/store-failed.js'
 import type { Documents } from '../ports.js'
 import { close } from './stream-closing.js'
@@ -15,11 +15,10 @@ import { findCopy, type CopyPorts } from './found-copies.js'
 
 type Ports = CopyPorts & { readonly documents: Pick<Documents, 'find'> }
 type Requested = Extract<ErasureEvent, { readonly type: 'ErasureRequested' }>['data']
-type CauseOf = (what: string) => Cause
 
 /** Ports for erasing messages. `numberOf` gives the contact's number, undefined where nobody knows it any more. */
 export type MessageErasure = {
-  readonly causeOf: CauseOf
+  readonly envelopeOf: (what: string) => EnvelopeFacts
   readonly numberOf: () => Promise<string | undefined>
   readonly stopping: AbortSignal
 }
@@ -32,7 +31,7 @@ export const eraseMessage = async (
   ports: CopyPorts,
   of: MessageIds,
   at: Instant,
-  { causeOf, numberOf, stopping }: MessageErasure,
+  { envelopeOf, numberOf, stopping }: MessageErasure,
 ): Promise<void> => {
   const { events } = orThrow(await ports.store.read(streamOf(message, of.message_id)))
   const beganAt = (events.find(({ type }) => type === 'MessageBegun') ?? events[0])?.time ?? at
@@ -41,8 +40,8 @@ export const eraseMessage = async (
     id: of.message_id,
     command: { type: 'EraseMessage', of, beganAt, history: events.map(told) } as const,
     by: 'MessageErased',
-    cause: causeOf(of.message_id),
-    first: () => findCopy(ports, of.message_id, numberOf, causeOf(`${of.message_id}/copy`), stopping),
+    envelope: envelopeOf(of.message_id),
+    first: () => findCopy(ports, of.message_id, numberOf, envelopeOf(`${of.message_id}/copy`), stopping),
   })
 }
 

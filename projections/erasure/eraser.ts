@@ -9,7 +9,7 @@ import type { AccountId, ContactId, EngagementId, LeadId } from '../../domain/id
 import { lead } from '../../domain/lead.js'
 import { parkedEvent } from '../../domain/parked-event.js'
 import { remark } from '../../domain/remark.js'
-import type { Cause, EventStore, StoreFailure } from '../../domain/ports.js'
+import type { EnvelopeFacts, EventStore, StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { sharedRun } from '../../domain/shared-run.js'
 import { orThrow } from '../../domain/store-failed.js'
@@ -145,7 +145,7 @@ const erase = async (ports: EraserPorts, event: Requested, stopping: AbortSignal
   // It comes again where one before it had not ended, and would wait for attempts once more.
   const { state } = orThrow(await commandHandler.load(erasure, erasureId))
   if (state.kind === 'completed') return
-  const dropping = { why: 'contact-erased', causeOf: (id: string) => causeOf(event, id), stopping } as const
+  const dropping = { why: 'contact-erased', envelopeOf: (id: string) => envelopeOf(event, id), stopping } as const
   let newest = await eraseContact(ports, event)
   await eraseDeliveries(ports, contactId, dropping)
   await caughtUp(time, reactions, newest, stopping)
@@ -170,15 +170,16 @@ const erase = async (ports: EraserPorts, event: Requested, stopping: AbortSignal
   if (mayBeUnderWay) await time.sleep(longestAttempt, stopping)
   stopping.throwIfAborted()
   const command = { type: 'CompleteErasure', summary } as const
-  const cause = causeOf(event, 'completed')
-  const done = await commandHandler.execute(erasure, erasureId, command, cause)
+  const envelope = envelopeOf(event, 'completed')
+  const done = await commandHandler.execute(erasure, erasureId, command, envelope)
   executedOrThrow('the end of an erasure', done)
 }
 
 const eraseContact = async (ports: EraserPorts, event: Requested): Promise<Position> => {
   const { contact_id: id, erasure_id: erasureId } = event.data
   const command = orThrow(await eraseContactCommand(ports.store, id, erasureId))
-  const closing = await close(ports, { decider: contact, id, command, by: 'ContactErased', cause: causeOf(event, id) })
+  const envelope = envelopeOf(event, id)
+  const closing = await close(ports, { decider: contact, id, command, by: 'ContactErased', envelope })
   const position = closing?.position ?? beginning
   await ports.removeSnapshot(streamOf(contact, id), position)
   return position
@@ -193,20 +194,20 @@ const eraseEngagement = async (
 ): Promise<Position> => {
   const { store, commandHandler } = ports
   const command = { type: 'EraseEngagement', at: event.time } as const
-  const done = await commandHandler.execute(engagement, id, command, causeOf(event, id))
+  const done = await commandHandler.execute(engagement, id, command, envelopeOf(event, id))
   const { events, state } = executedOrThrow('the end of an engagement', done)
   await eraseLastMessage(ports, state, event.time, erasureOf(ports, event, stopping))
   const { account_id: accountId, contact_id: contactId } = event.data
   const erase = { type: 'EraseRemarks', engagementId: id, accountId, contactId } as const
-  const cause = causeOf(event, `${id}/remarks`)
-  const closing = await close(ports, { decider: remark, id, command: erase, by: 'RemarksErased', cause })
+  const envelope = envelopeOf(event, `${id}/remarks`)
+  const closing = await close(ports, { decider: remark, id, command: erase, by: 'RemarksErased', envelope })
   await ports.removeSnapshot(streamOf(remark, id), closing?.position ?? beginning)
   const last = events.length > 0 ? events : orThrow(await store.readLast(streamOf(engagement, id), 1))
   return last.at(-1)?.position ?? beginning
 }
 
 const erasureOf = (ports: EraserPorts, event: Requested | LateMessage, stopping: AbortSignal): MessageErasure => ({
-  causeOf: (what) => causeOf(event, what),
+  envelopeOf: (what) => envelopeOf(event, what),
   numberOf: () => numberOf(ports, event.data.contact_id, stopping),
   stopping,
 })
@@ -232,14 +233,14 @@ const eraseLead = async (ports: EraserPorts, event: Requested | LateLead, id: Le
   const submitted = events.find(({ type }) => type === 'LeadSubmitted')
   const { erasure_id: erasureId } = event.data
   const command = { type: 'EraseLead', erasureId, submittedAt: submitted?.time ?? event.time } as const
-  const closing = await close(ports, { decider: lead, id, command, by: 'LeadErased', cause: causeOf(event, id) })
+  const closing = await close(ports, { decider: lead, id, command, by: 'LeadErased', envelope: envelopeOf(event, id) })
   return closing?.position ?? beginning
 }
 
 /** The same events whoever erases, and however often: they follow from the request. */
-const causeOf = (event: ProjectedEvent, what: string): Cause => ({
+const envelopeOf = (event: ProjectedEvent, what: string): EnvelopeFacts => ({
   actor: 'eraser',
-  event,
+  cause: event,
   at: event.time,
   eventId: (index) => derivedEventId(event.id, what, index),
 })

@@ -3,7 +3,7 @@ import { millisecondsOf, type Instant } from '../../domain/instant.js'
 import type { MessageId } from '../../domain/ids.js'
 import { message, type MessageEvent, type MessageState } from '../../domain/message.js'
 import { settlingTime, type Messenger, type OutgoingMessage, type Settled } from '../../domain/messenger.js'
-import type { Cause, Clock, Logger, Time } from '../../domain/ports.js'
+import type { Clock, EnvelopeFacts, Logger, Time } from '../../domain/ports.js'
 import { orThrow } from '../../domain/store-failed.js'
 import { executedOrThrow } from '../parking/final-failure.js'
 import type { ClosingPorts } from './stream-closing.js'
@@ -29,7 +29,7 @@ export const findCopy = async (
   ports: CopyPorts,
   id: MessageId,
   numberOf: () => Promise<string | undefined>,
-  cause: Cause,
+  envelope: EnvelopeFacts,
   stopping: AbortSignal,
 ): Promise<void> => {
   const { store, commandHandler, clock, time, logger } = ports
@@ -47,7 +47,7 @@ export const findCopy = async (
   if (found.kind !== 'accepted') return
   const report = { kind: 'taken', providerId: found.providerId } as const
   const command = { type: 'ReportMessage', report, retryAt: undefined } as const
-  executedOrThrow('the copy of an erased message', await commandHandler.execute(message, id, command, cause))
+  executedOrThrow('the copy of an erased message', await commandHandler.execute(message, id, command, envelope))
 }
 
 type Tried = Extract<MessageState, { readonly attempt: number }>

@@ -1,7 +1,7 @@
 import { streamOf, type Decider } from '../../domain/decider.js'
 import type { Recorded } from '../../domain/event.js'
 import type { DomainEvent, EventType } from '../../domain/events.js'
-import type { AnyCommand, Cause, CommandHandler, EventStore } from '../../domain/ports.js'
+import type { AnyCommand, CommandHandler, EnvelopeFacts, EventStore } from '../../domain/ports.js'
 import { orThrow } from '../../domain/store-failed.js'
 import { executedOrThrow } from '../parking/final-failure.js'
 
@@ -19,7 +19,7 @@ type Closing<State, Command, Event extends DomainEvent, Refusal> = {
   readonly command: Command
   /** The type of the event that closes the stream. */
   readonly by: EventType
-  readonly cause: Cause
+  readonly envelope: EnvelopeFacts
   /** Runs on the events before they are truncated, and again after an interruption. */
   readonly first?: (closing: Recorded<DomainEvent>) => Promise<void>
 }
@@ -36,12 +36,12 @@ export const close = async <
   Refusal extends { kind: string },
 >(
   { store, commandHandler }: ClosingPorts,
-  { decider, id, command, by, cause, first }: Closing<State, Command, Event, Refusal>,
+  { decider, id, command, by, envelope, first }: Closing<State, Command, Event, Refusal>,
 ): Promise<Recorded<DomainEvent> | undefined> => {
   const stream = streamOf(decider, id)
   const { events } = executedOrThrow(
     `the erasure of a ${decider.category}`,
-    await commandHandler.execute(decider, id, command, cause),
+    await commandHandler.execute(decider, id, command, envelope),
   )
   const closing = closingIn(events, by) ?? (await closingOf(store, stream, by))
   if (closing === undefined) return undefined

@@ -45,9 +45,9 @@ export const noticeFanOut = (ports: FanOutPorts): Follower => {
         ...about,
       }
       const eventId = (index: number): string => derivedEventId(event.id, facts.notice_id, index)
-      const cause = { actor: 'notice', event, at: event.time, eventId }
+      const envelope = { actor: 'notice', cause: event, at: event.time, eventId }
       const command = { type: 'MakeDue', facts } as const
-      const done = await commandHandler.execute(notice, facts.notice_id, command, cause, newAggregate(notice))
+      const done = await commandHandler.execute(notice, facts.notice_id, command, envelope, newAggregate(notice))
       executedOrThrow('a notice', done)
     }
   }

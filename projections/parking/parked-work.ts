@@ -112,8 +112,9 @@ export const parkedRecords = <Holder>(
     },
     /** Answers without doing the work, where the stream tells how that ends. */
     answer: async (id: ParkedEventId, failure: string | undefined): Promise<void> => {
-      const cause = { actor, event: 'last-of-stream', eventId: ids.uuid } as const
-      executedOrThrow('a retry', await commandHandler.execute(parkedEvent, id, { type: 'RecordRetry', failure }, cause))
+      const envelope = { actor, cause: 'last-of-stream', eventId: ids.uuid } as const
+      const command = { type: 'RecordRetry', failure } as const
+      executedOrThrow('a retry', await commandHandler.execute(parkedEvent, id, command, envelope))
       logger.info({ follower: name, parked: id, failure }, 'a parked event was tried again')
     },
   }

@@ -129,9 +129,9 @@ export const parking = ({ name, actor, work }: EventHandling, ports: ParkingPort
   const park = async (event: Parkable, reason: string): Promise<void> => {
     await parkedAnew(parkedFacts(name, event, reason), async (facts) => {
       const { parked_event_id: id } = facts
-      const cause = { actor, eventId: (index: number): string => derivedEventId(event.id, id, index) }
+      const envelope = { actor, eventId: (index: number): string => derivedEventId(event.id, id, index) }
       const command = { type: 'ParkEvent', facts } as const
-      const done = await commandHandler.execute(parkedEvent, id, command, cause, newAggregate(parkedEvent))
+      const done = await commandHandler.execute(parkedEvent, id, command, envelope, newAggregate(parkedEvent))
       if (executedOrThrow('the parking of an event', done).events.length > 0) tellParked(logger, facts)
       return id
     })
@@ -166,8 +166,8 @@ export const parking = ({ name, actor, work }: EventHandling, ports: ParkingPort
     const failure = await retried(state.facts)
     const eventId = (index: number): string => derivedEventId(request.id, parked_event_id, index)
     const command = { type: 'RecordRetry', failure } as const
-    const cause = { actor, event: request, eventId }
-    executedOrThrow('a retry', await commandHandler.execute(parkedEvent, parked_event_id, command, cause))
+    const envelope = { actor, cause: request, eventId }
+    executedOrThrow('a retry', await commandHandler.execute(parkedEvent, parked_event_id, command, envelope))
     logger.info({ follower: name, parked: parked_event_id, failure }, 'a parked event was tried again')
   }
 

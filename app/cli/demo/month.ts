@@ -17,7 +17,7 @@ import type { AccountId, ConversionId, PlaybookId, SourceId, WebhookId } from '.
 import { instantOf, type Instant } from '../../../domain/instant.js'
 import { lead, type LeadFacts } from '../../../domain/lead.js'
 import { marketingSource, type MarketingSourceState } from '../../../domain/marketing-source.js'
-import type { AnyCommand, Cause } from '../../../domain/ports.js'
+import type { AnyCommand, EnvelopeFacts } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
 import { decodeSubmission, leadFactsOf } from '../../../domain/submission.js'
 import { orThrow } from '../../../domain/store-failed.js'
@@ -101,7 +101,7 @@ const toolsOn = (config: Config, stores: Stores, began: number) => {
     decider: Decider<State, Command, Event, Refusal>,
     id: string,
     command: Command,
-    because: Pick<Cause, 'event'> = {},
+    because: Pick<EnvelopeFacts, 'cause'> = {},
   ): Promise<Events> => {
     const done = await commandHandler.execute(decider, id, command, { ...because, actor: 'demo', eventId: ids.uuid })
     return E.isLeft(done) ? [] : (await reactor.react(done.right.events)).events
@@ -205,14 +205,14 @@ const deliver = async (
     const of = { delivery_id, account_id: accountId, webhook_id: webhookId, activity_id: event.id, lead_id }
     const body = JSON.stringify({ activity: { label }, contact: { id: contact_id } })
     const facts = { ...of, label, contact_id, engagement_id, due_at: clock.now(), body }
-    await run(delivery, delivery_id, { type: 'MakeDue', facts, heldAt: undefined }, { event })
+    await run(delivery, delivery_id, { type: 'MakeDue', facts, heldAt: undefined }, { cause: event })
     const failures = random() < 0.05 ? 1 : 0
     for (let attempt = 1; attempt <= failures + 1; attempt += 1) {
       const delivered = attempt > failures
       const told = delivered ? { status: 200, reason: 'delivered' } : { status: 503, reason: 'status 503' }
       const outcome = { attempt, ...told, duration_ms: Math.round(40 + random() * 300) }
       const command = { type: 'RecordAttempt', delivered, outcome, nextAttemptAt: clock.now() } as const
-      await run(delivery, delivery_id, command, { event: 'last-of-stream' })
+      await run(delivery, delivery_id, command, { cause: 'last-of-stream' })
     }
   }
 }

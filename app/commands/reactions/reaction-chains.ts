@@ -142,12 +142,12 @@ const beginningCommands: ReadonlySet<string> = new Set<Intent['command']['type']
 const carryOut = async (handler: Handler, intent: Intent, event: Recorded<DomainEvent>) => {
   const { decider, id, command } = intent as unknown as AnyIntent
   const eventId = (index: number): string => derivedEventId(event.id, `${id}/${command.type}`, index)
-  const cause = { actor: 'reaction', event, at: event.time, eventId }
+  const envelope = { actor: 'reaction', cause: event, at: event.time, eventId }
   const assumed = beginningCommands.has(command.type) ? newAggregate(decider) : undefined
-  const done = await handler.execute(decider, id, command, cause, assumed)
+  const done = await handler.execute(decider, id, command, envelope, assumed)
   if (E.isRight(done) || done.left.kind !== 'lead-forgotten' || intent.command.type !== 'EngageLead') return done
   const forgotten = await forgottenLead(handler, intent.command)
   if (E.isLeft(forgotten)) return forgotten
   if (forgotten.right === undefined) return E.right({ events: [] })
-  return handler.execute(decider, id, forgotten.right, cause)
+  return handler.execute(decider, id, forgotten.right, envelope)
 }

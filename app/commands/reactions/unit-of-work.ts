@@ -2,10 +2,10 @@ import type { Aggregate } from '../../../domain/aggregate.js'
 import { fold, type Decider } from '../../../domain/decider.js'
 import { beginning, revisionNumber, type Recorded } from '../../../domain/event.js'
 import type { DomainEvent } from '../../../domain/events.js'
-import type { AnyCommand, AppendAll, Cause, Clock, EventStore, StreamAppend } from '../../../domain/ports.js'
+import type { AnyCommand, AppendAll, Clock, EnvelopeFacts, EventStore, StreamAppend } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
 import type { AggregateCache } from '../aggregate-cache.js'
-import { causeOf, type Aggregates, type Evolver, type MayHaveSnapshots } from '../aggregates.js'
+import { causingEventOf, type Aggregates, type Evolver, type MayHaveSnapshots } from '../aggregates.js'
 import { commandHandler } from '../command-handler.js'
 import type { Reactor } from './reactor.js'
 import type { StreamQueue } from '../stream-queue.js'
@@ -19,7 +19,7 @@ export type UnitOfWork = <State, Command extends AnyCommand, Event extends Domai
   decider: Decider<State, Command, Event, Refusal>,
   id: string,
   command: Command,
-  cause: Cause,
+  envelope: EnvelopeFacts,
   assumed?: Aggregate<State>,
 ) => Promise<Done<State> | undefined>
 
@@ -47,11 +47,11 @@ const notNow: Either<{ readonly kind: 'unavailable'; readonly reason: string }, 
 
 export const unitOfWork =
   ({ cache, queue, reactor, store, appendAll, clock }: Ports): UnitOfWork =>
-  async (decider, id, command, cause, assumed) => {
+  async (decider, id, command, envelope, assumed) => {
     const { aggregates, appends, appended, end } = staging(cache, queue)
     try {
       const handler = commandHandler({ aggregates, store, clock })
-      const executed = await handler.execute(decider, id, command, cause, assumed)
+      const executed = await handler.execute(decider, id, command, envelope, assumed)
       if (E.isLeft(executed) || executed.right.events.length === 0) return undefined
       const followed = await reactor.carryOutAll(handler, executed.right.events)
       if (E.isLeft(followed)) return undefined
@@ -94,7 +94,7 @@ const staging = (cache: AggregateCache, { tryLock }: Pick<StreamQueue, 'tryLock'
       const { state: before, revision: expected } = aggregate
       const state = fold(evolver, before, events as never)
       const revision = revisionNumber(expected) + events.length
-      const after = { state, revision, last: causeOf(events.at(-1)) }
+      const after = { state, revision, last: causingEventOf(events.at(-1)) }
       current.set(stream, after)
       appends.push({ stream, expected, events, evolver, after })
       return Promise.resolve(E.right({ state, revision, position: beginning }))

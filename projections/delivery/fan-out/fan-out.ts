@@ -135,8 +135,8 @@ const makeDueWith =
       const command = { type: 'MakeDue', facts, heldAt } as const
       const eventId = (index: number): string => derivedEventId(event.id, facts.delivery_id, index)
       // By the times of the activities lists show them in order, also those that one append recorded.
-      const cause = { actor: 'delivery', event, at: activity.at, eventId }
-      return commandHandler.execute(delivery, facts.delivery_id, command, cause, newAggregate(delivery))
+      const envelope = { actor: 'delivery', cause: event, at: activity.at, eventId }
+      return commandHandler.execute(delivery, facts.delivery_id, command, envelope, newAggregate(delivery))
     }
     for (let first = 0; first < to.length; first += concurrency) {
       const made = to.slice(first, first + concurrency).map((subscriber) => ({

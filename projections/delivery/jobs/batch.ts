@@ -69,8 +69,8 @@ const execute = async (
   id: DeliveryId,
   command: DeliveryCommand,
 ): Promise<Position | undefined> => {
-  const cause = { actor: 'delivery', event: 'last-of-stream', eventId: ids.uuid } as const
-  const done = await guardedCommandHandler(commandHandler, lease).execute(delivery, id, command, cause)
+  const envelope = { actor: 'delivery', cause: 'last-of-stream', eventId: ids.uuid } as const
+  const done = await guardedCommandHandler(commandHandler, lease).execute(delivery, id, command, envelope)
   if (E.isRight(done)) return positionOf(done.right)
   if (done.left.kind === 'delivery-erased') return undefined
   if (done.left.kind === 'corrupt') throw new FailedForGood(streamOf(delivery, id), done.left)

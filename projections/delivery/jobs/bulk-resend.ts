@@ -157,8 +157,8 @@ const waitingResends = async (ports: JobPorts, queue: WebhookQueue): Promise<num
 
 const complete = async ({ commandHandler, ids }: JobPorts, { lease }: WebhookQueue, id: ResendId): Promise<void> => {
   const command: ResendCommand = { type: 'CompleteResend' }
-  const cause = { actor: 'delivery', event: 'last-of-stream', eventId: ids.uuid } as const
-  const done = await guardedCommandHandler(commandHandler, lease).execute(resend, id, command, cause)
+  const envelope = { actor: 'delivery', cause: 'last-of-stream', eventId: ids.uuid } as const
+  const done = await guardedCommandHandler(commandHandler, lease).execute(resend, id, command, envelope)
   if (E.isRight(done)) return
   if (done.left.kind === 'corrupt') throw new FailedForGood(streamOf(resend, id), done.left)
   throw errorOf('a resend', done.left)

@@ -21,8 +21,8 @@ export const deliveryRetention = (ports: Ports): RetentionPolicy<DeliveryDocumen
   removed: 'bodies_removed',
   remove: async ({ id }, lease) => {
     const guarded = { ...ports, commandHandler: guardedCommandHandler(ports.commandHandler, lease) }
-    const causeOf = () => ({ actor: name, event: 'last-of-stream', eventId: ports.ids.uuid }) as const
-    const why = { why: 'retention', causeOf, stopping: lease.ending } as const
+    const envelopeOf = () => ({ actor: name, cause: 'last-of-stream', eventId: ports.ids.uuid }) as const
+    const why = { why: 'retention', envelopeOf, stopping: lease.ending } as const
     return (await eraseDelivery(guarded, id, why)) !== undefined
   },
 })

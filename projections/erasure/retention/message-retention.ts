@@ -31,7 +31,7 @@ export const messageRetention = (ports: Ports): RetentionPolicy<MessageDocument>
     const commandHandler = guardedCommandHandler(ports.commandHandler, lease)
     const { state } = await loadOrThrow(commandHandler, engagement, engagement_id)
     if (state.kind === 'started' && !state.ended) return false
-    const cause = { actor: name, event: 'last-of-stream', eventId: ports.ids.uuid } as const
+    const envelope = { actor: name, cause: 'last-of-stream', eventId: ports.ids.uuid } as const
     const ids = { message_id, account_id, contact_id, engagement_id }
     // Before the message is closed: the contact may be erased meanwhile, and then only its leads know the number, for
     // its eraser.
@@ -41,7 +41,7 @@ export const messageRetention = (ports: Ports): RetentionPolicy<MessageDocument>
       if (requested.kind === 'requested') return false
     }
     const number = person.kind === 'known' ? person.details.phone : undefined
-    const how = { causeOf: () => cause, numberOf: () => Promise.resolve(number), stopping: lease.ending }
+    const how = { envelopeOf: () => envelope, numberOf: () => Promise.resolve(number), stopping: lease.ending }
     await eraseMessage({ ...ports, commandHandler }, ids, created_at, how)
     return true
   },

@@ -80,7 +80,7 @@ export const executeWithRetry = async <
   Refusal extends { readonly kind: string },
 >(
   { commandHandler, ids, logger, backoff, failingWork }: RetryPorts,
-  { actor, lease, assumed, cause: causing }: Recording<State>,
+  { actor, lease, assumed, cause }: Recording<State>,
   decider: Decider<State, Command, Event, Refusal>,
   id: string,
   command: Command,
@@ -88,11 +88,11 @@ export const executeWithRetry = async <
   const { execute } = guardedCommandHandler(commandHandler, lease)
   // The same on every try, so that it is written once.
   const event = ids.uuid()
-  const cause = { actor, event: causing ?? 'last-of-stream', eventId: () => event } as const
+  const envelope = { actor, cause: cause ?? 'last-of-stream', eventId: () => event } as const
   const stream = streamOf(decider, id)
   try {
     for (let failures = 0; ; failures += 1) {
-      const done = await execute(decider, id, command, cause, failures === 0 ? assumed : undefined)
+      const done = await execute(decider, id, command, envelope, failures === 0 ? assumed : undefined)
       if (E.isRight(done)) return done
       if (isPermanent(done.left)) throw new FailedForGood(stream, done.left)
       if (!isRetryable(done.left)) return E.left(done.left)

@@ -116,7 +116,7 @@ test('what a reaction wrote before a crash is not mistaken for the end of its st
     label: 'custom_conversion',
   } as const
   const event = { id: uuid(900), correlationId: uuid(900) }
-  const reaction = { actor: 'reaction', event, eventId: () => uuid(901) }
+  const reaction = { actor: 'reaction', cause: event, eventId: () => uuid(901) }
   const again = () => handler.execute(conversion, conversionId(1), define, reaction, newAggregate(conversion))
   rightOf(await again())
   const [first] = rightOf(await store.read(`conversion-${conversionId(1)}`)).events

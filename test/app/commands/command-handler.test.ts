@@ -204,7 +204,7 @@ test('a reaction that runs again is told what it wrote the first time', async (t
   const { store, length } = memoryStore()
   const handler = handlerOn(store)
   const event = { id: 'cause', correlationId: 'chain' }
-  const again = { actor: 'reaction', event, eventId: (index: number) => `derived-${index}` }
+  const again = { actor: 'reaction', cause: event, eventId: (index: number) => `derived-${index}` }
   const first = rightOf(await handler.execute(counter, '1', { type: 'Found' }, again))
   rightOf(await handler.execute(counter, '1', { type: 'Add' }, cause()))
   const second = rightOf(await handler.execute(counter, '1', { type: 'Found' }, again))
@@ -227,7 +227,7 @@ test('events carry who caused them and the chain that they belong to', async (t)
     label: 'custom_conversion',
   } as const
   const event = { id: 'event 1', correlationId: 'chain 1' }
-  const by = { actor: 'reaction', eventId: () => 'event 2', event }
+  const by = { actor: 'reaction', eventId: () => 'event 2', cause: event }
   t.like(await handlerOn(store).execute(conversion, command.conversionId, command, by), {
     right: { events: [{ id: 'event 2', actor: 'reaction', correlationId: 'chain 1', causationId: 'event 1' }] },
   })

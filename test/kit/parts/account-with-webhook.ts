@@ -1,7 +1,7 @@
 import { account, type AccountCommand } from '../../../domain/account.js'
 import type { DomainEvent } from '../../../domain/events.js'
 import type { Recorded } from '../../../domain/event.js'
-import type { Cause, CommandHandler } from '../../../domain/ports.js'
+import type { CommandHandler, EnvelopeFacts } from '../../../domain/ports.js'
 import { webhook, type WebhookSettings } from '../../../domain/webhook.js'
 import { accountId, deliveryId, openAccountCommand, webhookId, webhookSettings } from '../domain/samples.js'
 import { rightOf } from '../right-of.js'
@@ -15,20 +15,20 @@ export type AccountWithWebhook = {
 
 export const accountWithWebhook = async (
   { execute }: CommandHandler,
-  cause: Cause,
+  envelope: EnvelopeFacts,
   settings: WebhookSettings = webhookSettings(),
 ): Promise<AccountWithWebhook> => {
   const inAccount = async (command: AccountCommand): Promise<void> => {
-    rightOf(await execute(account, accountId(), command, cause))
+    rightOf(await execute(account, accountId(), command, envelope))
   }
   await inAccount(openAccountCommand)
   const add = { type: 'AddWebhook', webhookId: webhookId(), accountId: accountId(), settings } as const
-  rightOf(await execute(webhook, webhookId(), add, cause))
+  rightOf(await execute(webhook, webhookId(), add, envelope))
   return {
     inAccount,
     turnOff: async () => {
       const failed = { deliveryId: deliveryId(), reason: 'status 500', failingSince: undefined, version: 1 }
-      return rightOf(await execute(webhook, webhookId(), { type: 'TurnOffWebhook', ...failed }, cause)).events[0]
+      return rightOf(await execute(webhook, webhookId(), { type: 'TurnOffWebhook', ...failed }, envelope)).events[0]
     },
   }
 }

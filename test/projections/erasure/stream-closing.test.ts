@@ -48,7 +48,7 @@ test('however many leads came too late, a contact is closed and nothing of it is
 
   const closing = await close(
     { store, commandHandler },
-    { decider: contact, id: contactId(), command: erase, by: 'ContactErased', cause },
+    { decider: contact, id: contactId(), command: erase, by: 'ContactErased', envelope: cause },
   )
   t.is(closing?.type, 'ContactErased')
   const { events } = rightOf(await store.read(`contact-${contactId()}`))
