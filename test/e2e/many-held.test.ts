@@ -32,8 +32,8 @@ test('the list of deliveries and the metrics count to ten thousand, and say that
     const ids = { account_id: account.id as AccountId, webhook_id: webhookId as WebhookId }
     const delivery_id = deliveryIdOf(ids.webhook_id, randomUUID())
     const facts = deliveryFacts({ ...ids, delivery_id, body: '{}' })
-    const cause = { actor: 'delivery', eventId: () => randomUUID() }
-    rightOf(await execute(delivery, delivery_id, { type: 'MakeDue', facts, heldAt: 1 }, cause))
+    const envelope = { actor: 'delivery', eventId: () => randomUUID() }
+    rightOf(await execute(delivery, delivery_id, { type: 'MakeDue', facts, heldAt: 1 }, envelope))
   }
   for (let held = 0; held <= mostCounted; held += written) await Promise.all(Array.from({ length: written }, hold))
   await stores.close()

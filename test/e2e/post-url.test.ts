@@ -47,8 +47,8 @@ test('a post URL that an earlier version gave out goes on working', async (t) =>
     playbookId: playbookId as PlaybookId,
     originatorField: null,
   } as const
-  const cause = { actor: 'operator', eventId: () => randomUUID() }
-  rightOf(await cachedHandler(store, clock).execute(marketingSource, sourceId, created, cause))
+  const envelope = { actor: 'operator', eventId: () => randomUUID() }
+  rightOf(await cachedHandler(store, clock).execute(marketingSource, sourceId, created, envelope))
   await close()
 
   const { url } = await serviceFor(t, dataDir)

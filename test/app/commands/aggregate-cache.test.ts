@@ -12,7 +12,7 @@ import { rightOf } from '../../kit/right-of.js'
 import { accountId, conversionId, playbookId, sourceId, uuid } from '../../kit/domain/samples.js'
 
 let ids = 0
-const cause = () => {
+const envelope = () => {
   ids += 1
   const id = uuid(ids)
   return { actor: 'test', eventId: () => id }
@@ -60,7 +60,7 @@ const open = async (t: ExecutionContext) => {
         return what()
       }
     },
-    execute: (command: MarketingSourceCommand) => handler.execute(marketingSource, sourceId(1), command, cause()),
+    execute: (command: MarketingSourceCommand) => handler.execute(marketingSource, sourceId(1), command, envelope()),
     suspended: async () => {
       const { state } = rightOf(await handler.load(marketingSource, sourceId(1)))
       return state.kind === 'created' && state.suspended
@@ -88,7 +88,7 @@ test('what is cached is what the stream holds, whatever was executed', async (t)
 
 test('a read that ends late does not take the place of what was written meanwhile', async (t) => {
   const { store, execute, suspended, whileReading } = await open(t)
-  rightOf(await cachedHandler(store, systemClock(1)).execute(marketingSource, sourceId(1), create, cause()))
+  rightOf(await cachedHandler(store, systemClock(1)).execute(marketingSource, sourceId(1), create, envelope()))
   whileReading(() => execute(suspend))
   await suspended()
   t.true(await suspended())
@@ -140,9 +140,9 @@ test('ids that nobody has push no stream out of the cache, and one that is asked
 
 test('what a command assumes is never taken for what its stream holds, and what is cached goes before it', async (t) => {
   const { store, handler, reads, suspended } = await open(t)
-  rightOf(await cachedHandler(store, systemClock(1)).execute(marketingSource, sourceId(1), create, cause()))
+  rightOf(await cachedHandler(store, systemClock(1)).execute(marketingSource, sourceId(1), create, envelope()))
   const assuming = (command: MarketingSourceCommand) =>
-    handler.execute(marketingSource, sourceId(1), command, cause(), newAggregate(marketingSource))
+    handler.execute(marketingSource, sourceId(1), command, envelope(), newAggregate(marketingSource))
   rightOf(await assuming(suspend))
   t.is(reads(), 1, 'a source that is not there would refuse it')
   t.true(await suspended())

@@ -139,8 +139,8 @@ const open = async (t: ExecutionContext) => {
     takeLead: (n: number) => execute(lead, leadId(n), submission(n), 'vendor'),
     /** By another process, which carries on at once what follows. */
     takeLeadElsewhere: async (n: number): Promise<void> => {
-      const cause = { actor: 'vendor', eventId: ids.uuid }
-      const { events } = rightOf(await elsewhere.commandHandler.execute(lead, leadId(n), submission(n), cause))
+      const envelope = { actor: 'vendor', eventId: ids.uuid }
+      const { events } = rightOf(await elsewhere.commandHandler.execute(lead, leadId(n), submission(n), envelope))
       await elsewhere.reactor.react(events)
     },
   }

@@ -77,13 +77,13 @@ const counter: Counter = {
 }
 
 let ids = 0
-const cause = () => {
+const envelope = () => {
   ids += 1
   const id = ids
   return { actor: 'test', eventId: (index: number) => `${id}-${index}` }
 }
 
-const envelope = (id: string): NewEvent => ({
+const newEvent = (id: string): NewEvent => ({
   ...added,
   id,
   time: systemClock(1).now(),
@@ -99,8 +99,8 @@ const handlerOn = (store: EventStore): CommandHandler => sharedHandler(store, cl
 
 test('a command is decided on what its stream holds, and appended to it', async (t) => {
   const { store, put, length } = memoryStore()
-  put('account-1', [envelope('a'), envelope('b')])
-  const done = await handlerOn(store).execute(counter, '1', { type: 'Add' }, cause())
+  put('account-1', [newEvent('a'), newEvent('b')])
+  const done = await handlerOn(store).execute(counter, '1', { type: 'Add' }, envelope())
   t.like(done, { right: { state: 3, events: [{ revision: 2, position: 3n }] } })
   t.is(length('account-1'), 3)
 })
@@ -110,12 +110,12 @@ test('a conflict is decided again on what another process wrote', async (t) => {
   const memory = memoryStore((stream) => {
     if (others > 0) {
       others -= 1
-      memory.put(stream, [envelope(`other-${others}`)])
+      memory.put(stream, [newEvent(`other-${others}`)])
     }
     return undefined
   })
   const commandHandler = handlerOn(memory.store)
-  const done = await commandHandler.execute(counter, '1', { type: 'Add' }, cause())
+  const done = await commandHandler.execute(counter, '1', { type: 'Add' }, envelope())
   t.like(done, { right: { state: 3, events: [{ revision: 2 }] } })
   t.like(await commandHandler.load(counter, '1'), { right: { state: 3 } })
 })
@@ -123,11 +123,14 @@ test('a conflict is decided again on what another process wrote', async (t) => {
 test('what another process wrote may turn the decision into a refusal', async (t) => {
   let isFirst = true
   const memory = memoryStore((stream) => {
-    if (isFirst) for (let n = 0; n < 5; n += 1) memory.put(stream, [envelope(`other-${n}`)])
+    if (isFirst) for (let n = 0; n < 5; n += 1) memory.put(stream, [newEvent(`other-${n}`)])
     isFirst = false
     return undefined
   })
-  t.deepEqual(await handlerOn(memory.store).execute(counter, '1', { type: 'Add' }, cause()), E.left({ kind: 'full' }))
+  t.deepEqual(
+    await handlerOn(memory.store).execute(counter, '1', { type: 'Add' }, envelope()),
+    E.left({ kind: 'full' }),
+  )
   t.is(memory.length('account-1'), 5)
 })
 
@@ -138,7 +141,7 @@ test('where others keep getting in first it gives up, and has written nothing', 
     return { kind: 'conflict' }
   })
   t.deepEqual(
-    await handlerOn(memory.store).execute(counter, '1', { type: 'Add' }, cause()),
+    await handlerOn(memory.store).execute(counter, '1', { type: 'Add' }, envelope()),
     E.left({ kind: 'contended' }),
   )
   t.true(tries > 1 && tries < 10, `${tries}`)
@@ -149,16 +152,16 @@ test('a store that fails is reported, and the next command goes through', async 
   let isDown = true
   const memory = memoryStore(() => (isDown ? { kind: 'unavailable', reason: 'the disk is full' } : undefined))
   const commandHandler = handlerOn(memory.store)
-  t.like(await commandHandler.execute(counter, '1', { type: 'Add' }, cause()), { left: { kind: 'unavailable' } })
+  t.like(await commandHandler.execute(counter, '1', { type: 'Add' }, envelope()), { left: { kind: 'unavailable' } })
   isDown = false
-  t.like(await commandHandler.execute(counter, '1', { type: 'Add' }, cause()), { right: { state: 1 } })
+  t.like(await commandHandler.execute(counter, '1', { type: 'Add' }, envelope()), { right: { state: 1 } })
 })
 
 test('a hundred commands for one stream at once are decided one after the other', async (t) => {
   const { store, length } = memoryStore()
   const commandHandler = handlerOn(store)
   const done = await Promise.all(
-    Array.from({ length: 100 }, () => commandHandler.execute(counter, '1', { type: 'Add' }, cause())),
+    Array.from({ length: 100 }, () => commandHandler.execute(counter, '1', { type: 'Add' }, envelope())),
   )
   t.is(done.filter(E.isRight).length, 5)
   t.is(done.filter(E.isLeft).length, 95)
@@ -167,10 +170,11 @@ test('a hundred commands for one stream at once are decided one after the other'
 
 test('a command that begins a stream reads nothing, and finds out where the stream is there already', async (t) => {
   const { store, put, length, reads } = memoryStore()
-  const found = (id: string) => handlerOn(store).execute(counter, id, { type: 'Found' }, cause(), newAggregate(counter))
+  const found = (id: string) =>
+    handlerOn(store).execute(counter, id, { type: 'Found' }, envelope(), newAggregate(counter))
   t.like(await found('1'), { right: { state: 1, events: [{ revision: 0 }] } })
   t.is(reads(), 0)
-  put('account-2', [envelope('a')])
+  put('account-2', [newEvent('a')])
   t.deepEqual(await found('2'), E.right({ state: 1, events: [] }))
   t.is(length('account-2'), 1)
 })
@@ -178,23 +182,23 @@ test('a command that begins a stream reads nothing, and finds out where the stre
 test('what is refused, or is so already, is decided on the stream and never on an assumption', async (t) => {
   const { store, put, length } = memoryStore()
   const handler = handlerOn(store)
-  put('account-1', [envelope('a')])
+  put('account-1', [newEvent('a')])
   const full = { state: 5, revision: 4, last: undefined } as const
-  t.like(await handler.execute(counter, '1', { type: 'Add' }, cause(), full), { right: { state: 2 } })
+  t.like(await handler.execute(counter, '1', { type: 'Add' }, envelope(), full), { right: { state: 2 } })
   const known = { state: 1, revision: 0, last: undefined } as const
-  t.like(await handler.execute(counter, '2', { type: 'Found' }, cause(), known), { right: { state: 1 } })
+  t.like(await handler.execute(counter, '2', { type: 'Found' }, envelope(), known), { right: { state: 1 } })
   t.is(length('account-2'), 1)
 })
 
 test('an aggregate that was loaded a moment ago spares a read', async (t) => {
   const { store, put, reads } = memoryStore()
   const handler = handlerOn(store)
-  put('account-1', [envelope('a')])
+  put('account-1', [newEvent('a')])
   const loaded = rightOf(await handler.load(counter, '1'))
-  t.like(await handler.execute(counter, '1', { type: 'Add' }, cause(), loaded), { right: { state: 2 } })
+  t.like(await handler.execute(counter, '1', { type: 'Add' }, envelope(), loaded), { right: { state: 2 } })
   t.is(reads(), 1)
   t.like(
-    await handler.execute(counter, '1', { type: 'Add' }, cause(), loaded),
+    await handler.execute(counter, '1', { type: 'Add' }, envelope(), loaded),
     { right: { state: 3 } },
     'it is out of date',
   )
@@ -206,7 +210,7 @@ test('a reaction that runs again is told what it wrote the first time', async (t
   const event = { id: 'cause', correlationId: 'chain' }
   const again = { actor: 'reaction', cause: event, eventId: (index: number) => `derived-${index}` }
   const first = rightOf(await handler.execute(counter, '1', { type: 'Found' }, again))
-  rightOf(await handler.execute(counter, '1', { type: 'Add' }, cause()))
+  rightOf(await handler.execute(counter, '1', { type: 'Add' }, envelope()))
   const second = rightOf(await handler.execute(counter, '1', { type: 'Found' }, again))
   t.is(second.state, 2)
   t.deepEqual(

@@ -106,8 +106,8 @@ const open = async () => {
   }
   const commandHandler = cachedHandler(store, clock)
   const ids = randomIds(clock)
-  const cause = { actor: 'test', eventId: ids.uuid }
-  await accountWithWebhook(commandHandler, cause)
+  const envelope = { actor: 'test', eventId: ids.uuid }
+  await accountWithWebhook(commandHandler, envelope)
   const { react } = reactor({ commandHandler, logger: recordingLogger() })
   const documents = memoryDocuments(documentState())
   const checkpoint = checkpointIn(documents, 'delivery_projector', 1n)
@@ -125,7 +125,7 @@ const open = async () => {
     id: string,
     command: NoInfer<Command>,
   ): Promise<void> => {
-    const done = await commandHandler.execute(decider, id, command, cause, newAggregate(decider))
+    const done = await commandHandler.execute(decider, id, command, envelope, newAggregate(decider))
     if (E.isRight(done)) await react(done.right.events)
     else assert.notEqual((done.left as { readonly kind: string }).kind, 'corrupt')
   }
@@ -220,14 +220,14 @@ test('the largest lead, and the largest activity report on it, are accepted and 
 
 test('a person who was told of to more webhooks than an account may have at a time, as they were removed, can be forgotten', async (t) => {
   const commandHandler = cachedHandler(memoryEventStore(memoryLog()), manualClock())
-  const cause = { actor: 'test', eventId: randomIds(manualClock()).uuid }
+  const envelope = { actor: 'test', eventId: randomIds(manualClock()).uuid }
   const id = erasureId()
   const facts = { erasure_id: id, account_id: accountId(), contact_id: contactId(), by: 'x'.repeat(100) }
-  rightOf(await commandHandler.execute(erasure, id, { type: 'RequestErasure', facts }, cause))
+  rightOf(await commandHandler.execute(erasure, id, { type: 'RequestErasure', facts }, envelope))
   const told = 20_000
   const webhooks = Array.from({ length: told }, (_, n) => ({ webhook_id: webhookId(n), deliveries: 1_000_000 }))
   const dropped = Array.from({ length: mostNamed }, (_, n) => deliveryId(n))
   const summary = { webhooks, webhooks_count: told, dropped, dropped_count: 1_000_000 }
-  const done = rightOf(await commandHandler.execute(erasure, id, { type: 'CompleteErasure', summary }, cause))
+  const done = rightOf(await commandHandler.execute(erasure, id, { type: 'CompleteErasure', summary }, envelope))
   t.is(done.state.kind, 'completed')
 })

@@ -33,7 +33,7 @@ import { manualClock } from '../../kit/time/manual-clock.js'
 import { settled } from '../../kit/time/turns.js'
 
 const clock = manualClock()
-const cause = { actor: 'vendor', eventId: randomIds(clock).uuid }
+const envelope = { actor: 'vendor', eventId: randomIds(clock).uuid }
 
 const conversionFacts = {
   account_id: accountId(),
@@ -64,7 +64,7 @@ const open = (kind: keyof typeof kinds, stored: EventStore, documents: Documents
       const facts = leadFacts({ ...ofItsOwn, details: details({ additional_info }) })
       const command = { type: 'SubmitLead', facts } as const
       await clock.sleepUntil(clock.now(), new AbortController().signal)
-      const { events } = rightOf(await handler.execute(lead, leadId(n), command, cause, newAggregate(lead)))
+      const { events } = rightOf(await handler.execute(lead, leadId(n), command, envelope, newAggregate(lead)))
       const known = events.length > 0 ? events : rightOf(await stored.read(`lead-${leadId(n)}`)).events
       await react(known)
       await settled()
@@ -187,7 +187,7 @@ test('what a contact and its engagement remember of conversions grows with neith
     for (const conversion of [conversionId(1), conversionId(2)]) {
       const record_id = recordIdOf(conversion, contactId())
       const facts = { ...conversionFacts, record_id, conversion_id: conversion, ends: [] }
-      const done = await handler.execute(conversionRecord, record_id, { type: 'RecordConversion', facts }, cause)
+      const done = await handler.execute(conversionRecord, record_id, { type: 'RecordConversion', facts }, envelope)
       await react(rightOf(done).events)
       // The follower carries the same reactions out once more.
       await react(rightOf(await store.read(`conversion_contact-${record_id}`)).events)

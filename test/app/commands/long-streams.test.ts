@@ -28,7 +28,7 @@ import { manualClock } from '../../kit/time/manual-clock.js'
 import { settled } from '../../kit/time/turns.js'
 
 const clock = manualClock()
-const cause = { actor: 'test', eventId: randomIds(clock).uuid }
+const envelope = { actor: 'test', eventId: randomIds(clock).uuid }
 
 /** The times that a command is given to one stream. */
 const repeats = 400
@@ -56,7 +56,7 @@ const staysCheap = <
       const handler = open()
       let most = 0
       for (let n = 1; n <= repeats; n += 1) {
-        rightOf(await handler.execute(decider, id, commandAt(n), cause))
+        rightOf(await handler.execute(decider, id, commandAt(n), envelope))
         await settled()
         most = Math.max(most, taken().events)
       }

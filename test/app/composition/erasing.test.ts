@@ -71,8 +71,8 @@ test('an erasure does not end where the messages are not there in this version, 
   replace(true)
   const id = erasureIdOf(contactId())
   const facts = { erasure_id: id, account_id: accountId(), contact_id: contactId(), by: 'ticket-1' }
-  const cause = { actor: 'test', eventId: () => uuid(1) }
-  rightOf(await commandHandler.execute(erasure, id, { type: 'RequestErasure', facts }, cause))
+  const envelope = { actor: 'test', eventId: () => uuid(1) }
+  rightOf(await commandHandler.execute(erasure, id, { type: 'RequestErasure', facts }, envelope))
   const isOver = async () => rightOf(await commandHandler.load(erasure, id)).state.kind === 'completed'
   const isWaiting = () => logger.lines.some(({ fields }) => /messages is being built/.test(String(fields['reason'])))
   await until('it waits or is over', 60_000, async () => isWaiting() || (await isOver()))

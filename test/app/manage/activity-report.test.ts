@@ -48,9 +48,9 @@ const openStage = async () => {
     awaitReadModels: () => Promise.resolve(),
   })
   const started = { attribution: attribution(), submittedAt: at(), engagedAt: at(), filtered: false }
-  const cause = { actor: 'test', eventId: ids.uuid }
+  const envelope = { actor: 'test', eventId: ids.uuid }
   const start = { type: 'StartEngagement', ...started } as const
-  rightOf(await commandHandler.execute(engagement, engagementId(), start, cause, newAggregate(engagement)))
+  rightOf(await commandHandler.execute(engagement, engagementId(), start, envelope, newAggregate(engagement)))
   return {
     report: (what: Remark, { label = 'interested', engagement: n = 1, ...report }: Reported = {}) =>
       recordReport(
@@ -60,7 +60,7 @@ const openStage = async () => {
       ),
     erase: async () => {
       const concerned = { engagementId: engagementId(), accountId: accountId(), contactId: contactId() }
-      rightOf(await commandHandler.execute(remark, engagementId(), { type: 'EraseRemarks', ...concerned }, cause))
+      rightOf(await commandHandler.execute(remark, engagementId(), { type: 'EraseRemarks', ...concerned }, envelope))
     },
     /** From now on no append to a stream of this category succeeds. */
     refuse: (category: string | undefined) => {

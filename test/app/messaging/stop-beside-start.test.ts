@@ -89,17 +89,17 @@ const openLog = async (names: ReadonlyArray<string>) => {
 
   const setUp = process(atOnce)
   const { execute } = setUp.commandHandler
-  const cause = { actor: 'test', eventId: randomIds(skewedClock(0)).uuid }
+  const envelope = { actor: 'test', eventId: randomIds(skewedClock(0)).uuid }
   const settings = { ...defaultSettings, title: 'Short' }
   const create = { type: 'CreatePlaybook', playbookId: playbookId(), accountId: accountId(), settings } as const
-  rightOf(await execute(playbook, playbookId(), create, cause))
+  rightOf(await execute(playbook, playbookId(), create, envelope))
   const ids = { contactId: person, accountId: accountId(), leadId: leadId(), sourceId: sourceId() }
   const engage = {
     type: 'EngageLead' as const,
     ...{ ...ids, sourceTitle: 'Search ads', playbookId: playbookId(), details: details() },
     ...{ engagementId: engagementId(), submittedAt: at(), at: at() },
   }
-  rightOf(await execute(contact, person, engage, cause))
+  rightOf(await execute(contact, person, engage, envelope))
   await setUp.reactToAll()
 
   return {

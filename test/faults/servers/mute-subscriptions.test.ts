@@ -33,7 +33,7 @@ test('a second after a revocation, a suspension or a disabling a process that he
   const headers = bearer(issued.secret)
   const clock = systemClock(1)
   const elsewhere = sharedHandler(storeAt(t, double.url), clock)
-  const cause = { actor: 'operator', eventId: randomIds(clock).uuid } as const
+  const envelope = { actor: 'operator', eventId: randomIds(clock).uuid } as const
 
   const requests = [
     () => send(`${site.url}/api/v3/conversions`, { headers }),
@@ -50,10 +50,10 @@ test('a second after a revocation, a suspension or a disabling a process that he
 
   double.faults.muteSubscriptions()
   const id = account.id as AccountId
-  rightOf(await elsewhere.execute(accounts, id, { type: 'RevokeApiKey', apiKeyId }, cause))
+  rightOf(await elsewhere.execute(accounts, id, { type: 'RevokeApiKey', apiKeyId }, envelope))
   const suspend = { type: 'SuspendSource', accountId: id } as const
-  rightOf(await elsewhere.execute(marketingSource, account.sourceId as SourceId, suspend, cause))
-  rightOf(await elsewhere.execute(accounts, disabled.id as AccountId, { type: 'DisableAccount' }, cause))
+  rightOf(await elsewhere.execute(marketingSource, account.sourceId as SourceId, suspend, envelope))
+  rightOf(await elsewhere.execute(accounts, disabled.id as AccountId, { type: 'DisableAccount' }, envelope))
   await sleep(longestTrust)
 
   t.deepEqual(await statuses(), [403, 403, 403, 403])

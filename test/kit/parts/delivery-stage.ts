@@ -76,9 +76,9 @@ export const openStage = async (watched: (store: EventStore) => EventStore = (st
     )
   const deliveriesFollower = readModel(anyProjection(deliveries))
   const readModels = [deliveriesFollower, readModel(anyProjection(resends))]
-  const cause = { actor: 'test', eventId: ids.uuid }
+  const envelope = { actor: 'test', eventId: ids.uuid }
   const tell = async (n: number, command: DeliveryCommand): Promise<void> => {
-    rightOf(await commandHandler.execute(delivery, deliveryId(n), command, cause))
+    rightOf(await commandHandler.execute(delivery, deliveryId(n), command, envelope))
   }
   const closing: Array<() => Promise<void>> = []
   const ends = (...all: ReadonlyArray<() => Promise<void>>): void => void closing.push(...all)
@@ -181,15 +181,15 @@ export const openStage = async (watched: (store: EventStore) => EventStore = (st
     addWebhook: async (n: number, url = `http://receiver-${n}.example/`) => {
       const settings = webhookSettings({ url, sealed_token: vault.seal(`token-${n}`) })
       const command = { type: 'AddWebhook', webhookId: webhookId(n), accountId: accountId(), settings } as const
-      rightOf(await commandHandler.execute(webhook, webhookId(n), command, cause))
+      rightOf(await commandHandler.execute(webhook, webhookId(n), command, envelope))
     },
     change: async (n: number, command: Parameters<typeof webhook.decide>[0]) => {
-      rightOf(await commandHandler.execute(webhook, webhookId(n), command, cause))
+      rightOf(await commandHandler.execute(webhook, webhookId(n), command, envelope))
     },
     makeDue: async (n: number, to: number, heldAt?: number, changed: Partial<DeliveryFacts> = {}) => {
       const ids = { delivery_id: deliveryId(n), webhook_id: webhookId(to) }
       const facts = deliveryFacts({ ...ids, body: `{"n":${n}}`, ...changed })
-      rightOf(await commandHandler.execute(delivery, deliveryId(n), { type: 'MakeDue', facts, heldAt }, cause))
+      rightOf(await commandHandler.execute(delivery, deliveryId(n), { type: 'MakeDue', facts, heldAt }, envelope))
     },
     tell,
     /**
@@ -202,7 +202,7 @@ export const openStage = async (watched: (store: EventStore) => EventStore = (st
       }
     },
     resend: async (n: number, command: ResendCommand) => {
-      rightOf(await commandHandler.execute(resend, resendId(n), command, cause))
+      rightOf(await commandHandler.execute(resend, resendId(n), command, envelope))
     },
     resendState: async (n: number) => rightOf(await commandHandler.load(resend, resendId(n))).state.kind,
     events: async (): Promise<ReadonlyArray<Recorded<DomainEvent>>> => {

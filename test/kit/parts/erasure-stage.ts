@@ -103,8 +103,8 @@ export const openErasureStage = async (empty: EventStore, history: History) => {
   /** What somebody does, and all that follows from it. */
   const execute: Execute = async (decider, id, command) => {
     const commandHandler = sharedHandler(store, clock)
-    const cause = { actor: 'test', eventId: randomIds(clock).uuid }
-    const { events } = rightOf(await commandHandler.execute(decider, id, command, cause))
+    const envelope = { actor: 'test', eventId: randomIds(clock).uuid }
+    const { events } = rightOf(await commandHandler.execute(decider, id, command, envelope))
     await reactor({ commandHandler, logger: recordingLogger() }).react(events)
   }
 
@@ -119,9 +119,9 @@ export const openErasureStage = async (empty: EventStore, history: History) => {
     request: async ({ id, accountId }: Contact): Promise<void> => {
       const facts = { erasure_id: erasureIdOf(id), account_id: accountId, contact_id: id, by: 'operator' }
       const command = { type: 'RequestErasure', facts } as const
-      const cause = { actor: 'operator', eventId: () => uuid(999 + requests) }
+      const envelope = { actor: 'operator', eventId: () => uuid(999 + requests) }
       requests += 1
-      rightOf(await sharedHandler(store, clock).execute(erasure, facts.erasure_id, command, cause))
+      rightOf(await sharedHandler(store, clock).execute(erasure, facts.erasure_id, command, envelope))
     },
     /** Handles the log from its beginning, one event after the other. */
     run: async (

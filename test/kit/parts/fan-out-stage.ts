@@ -30,9 +30,9 @@ export const openFanOutStage = async (
   const stored = memoryEventStore(memoryLog())
   const store = seen(stored)
   const clock = manualClock()
-  const cause = { actor: 'test', eventId: randomIds(clock).uuid }
+  const envelope = { actor: 'test', eventId: randomIds(clock).uuid }
   const commandHandler = cachedHandler(writable(stored), clock)
-  await accountWithWebhook(commandHandler, cause)
+  await accountWithWebhook(commandHandler, envelope)
   const { react } = reactor({ commandHandler, logger: recordingLogger() })
   const documents = memoryDocuments(documentState())
   let position: Position = beginning
@@ -55,13 +55,13 @@ export const openFanOutStage = async (
     stored,
     documents,
     commandHandler,
-    cause,
+    envelope,
     restart,
     submit: async (n: number, changed: Partial<LeadDetails> = {}): Promise<void> => {
       const ids = { lead_id: leadId(n), account_id: accountId(), contact_id: contactId() }
       const facts = leadFacts({ ...ids, engagement_id: engagementId(n), details: details(changed) })
       const command = { type: 'SubmitLead', facts } as const
-      await react(rightOf(await commandHandler.execute(lead, leadId(n), command, cause, newAggregate(lead))).events)
+      await react(rightOf(await commandHandler.execute(lead, leadId(n), command, envelope, newAggregate(lead))).events)
     },
     /** Handles what has happened since it was called last; the first time it begins. */
     run: async (): Promise<void> => {

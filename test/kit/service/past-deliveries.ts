@@ -61,12 +61,12 @@ const written = async (
     const delivery_id = deliveryIdOf(webhook_id, randomUUID())
     const body = `{"activity":{"label":"started","note":"${ids.length}"}}`
     const facts = deliveryFacts({ delivery_id, account_id, webhook_id, due_at: at, body })
-    const cause = { actor: 'delivery', eventId: () => randomUUID() }
-    rightOf(await execute(delivery, delivery_id, { type: 'MakeDue', facts, heldAt: undefined }, cause))
+    const envelope = { actor: 'delivery', eventId: () => randomUUID() }
+    rightOf(await execute(delivery, delivery_id, { type: 'MakeDue', facts, heldAt: undefined }, envelope))
     for (let attempt = 1; attempt <= attempts; attempt += 1) {
       const outcome = { attempt, status: 500, reason: 'status 500', duration_ms: 1 }
       const failed = { type: 'RecordAttempt', delivered: false, outcome, nextAttemptAt: at } as const
-      rightOf(await execute(delivery, delivery_id, failed, cause))
+      rightOf(await execute(delivery, delivery_id, failed, envelope))
     }
     ids.push(delivery_id)
   }

@@ -66,8 +66,8 @@ const openSpoiled = async (t: ExecutionContext, answer: Answer = () => Promise.r
     rightOf(await store.read(streamOf(parkedEvent, id))).events.map(({ type }) => type)
   let n = 500
   const request = async (id: ParkedEventId): Promise<void> => {
-    const cause = { actor: 'operator', eventId: () => uuid((n += 1)) }
-    rightOf(await handler.execute(parkedEvent, id, { type: 'RequestRetry' }, cause))
+    const envelope = { actor: 'operator', eventId: () => uuid((n += 1)) }
+    rightOf(await handler.execute(parkedEvent, id, { type: 'RequestRetry' }, envelope))
   }
   return {
     ...stage,
@@ -142,8 +142,8 @@ test('the retry of a delivery that was erased since is answered, as nothing is l
   appends.clear()
   const history = [{ type: 'DeliveryDue', at: at() }]
   const command = { type: 'EraseDelivery', why: 'contact-erased', at: at(), createdAt: at(), history } as const
-  const cause = { actor: 'eraser', eventId: () => uuid(900) }
-  const { events } = rightOf(await sharedHandler(store, clock).execute(delivery, deliveryId(1), command, cause))
+  const envelope = { actor: 'eraser', eventId: () => uuid(900) }
+  const { events } = rightOf(await sharedHandler(store, clock).execute(delivery, deliveryId(1), command, envelope))
   rightOf(await store.truncate(deliveryStream(1), events[0]?.revision ?? 0))
   t.is(await retry(id), 'ParkedEventHandled')
   t.is(sent.length, 1)

@@ -37,9 +37,9 @@ test('however many leads came too late, a contact is closed and nothing of it is
   const store = memoryEventStore(memoryLog())
   const commandHandler = sharedHandler(store, manualClock())
   let ids = 0
-  const cause = { actor: 'test', eventId: () => uuid((ids += 1)) }
+  const envelope = { actor: 'test', eventId: () => uuid((ids += 1)) }
   const run = async (command: ContactCommand, assumed?: ReturnType<typeof newAggregate<typeof contact.initial>>) =>
-    rightOf(await commandHandler.execute(contact, contactId(), command, cause, assumed))
+    rightOf(await commandHandler.execute(contact, contactId(), command, envelope, assumed))
   await run(engage(1), newAggregate(contact))
   const erase: ContactCommand = { type: 'EraseContact', contactId: contactId(), erasureId: erasureId(), opts: [] }
   // At once, by who was asked: the process manager comes later.
@@ -48,7 +48,7 @@ test('however many leads came too late, a contact is closed and nothing of it is
 
   const closing = await close(
     { store, commandHandler },
-    { decider: contact, id: contactId(), command: erase, by: 'ContactErased', envelope: cause },
+    { decider: contact, id: contactId(), command: erase, by: 'ContactErased', envelope },
   )
   t.is(closing?.type, 'ContactErased')
   const { events } = rightOf(await store.read(`contact-${contactId()}`))

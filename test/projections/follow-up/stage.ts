@@ -127,7 +127,7 @@ export const openFollowUpStage = (
   const known: Array<string> = []
   const taken = new Set<MessageId>()
   const { execute } = sharedHandler(store, clock)
-  const cause = { actor: 'test', eventId: ids.uuid }
+  const envelope = { actor: 'test', eventId: ids.uuid }
   const undecodable = E.left({ kind: 'corrupt', reason: 'an event can not be decoded' } as const)
   /** Decides on streams, of which some can't be decoded. */
   const decoding = (opened: EventStore): EventStore => ({
@@ -194,7 +194,7 @@ export const openFollowUpStage = (
     retryParked: async () => {
       for (const event of eventsIn(log)) {
         if (event.type !== 'EventParked') continue
-        rightOf(await execute(parkedEvent, event.data.parked_event_id, { type: 'RequestRetry' }, cause))
+        rightOf(await execute(parkedEvent, event.data.parked_event_id, { type: 'RequestRetry' }, envelope))
       }
     },
     /** What was recorded of senders and of steps that were put off or left out. */
@@ -202,7 +202,7 @@ export const openFollowUpStage = (
     usedSegments: async () => rightOf(await usageIn(documents, accountId(), '2026-01')).segments,
     /** The provider reports on a message of the account. */
     report: async (command: SendingHoldCommand) => {
-      rightOf(await execute(sendingHold, command.accountId, command, cause))
+      rightOf(await execute(sendingHold, command.accountId, command, envelope))
     },
     notes: () =>
       eventsIn(log).flatMap((event) =>
@@ -223,55 +223,55 @@ export const openFollowUpStage = (
       const own = { lead_id: leadId(n), account_id: accountId(account), contact_id: contactId(person) }
       const number = phone(person)
       const facts = leadFacts({ ...own, engagement_id: engagementId(n), details: details({ phone: number }) })
-      rightOf(await execute(lead, leadId(n), { type: 'SubmitLead', facts }, cause))
+      rightOf(await execute(lead, leadId(n), { type: 'SubmitLead', facts }, envelope))
       const engaged = {
         ...{ contactId: contactId(person), accountId: accountId(account), leadId: leadId(n), sourceId: sourceId() },
         ...{ sourceTitle: 'Search ads', playbookId: playbookId(), engagementId: engagementId(n) },
       }
       const times = { submittedAt: at(), at: at() }
       const engage = { type: 'EngageLead', ...engaged, details: facts.details, ...times } as const
-      rightOf(await execute(contact, contactId(person), engage, cause))
+      rightOf(await execute(contact, contactId(person), engage, envelope))
       const follows =
         consent === 'without steps'
           ? { awaitsConsent: true }
           : { followUp: { playbook_version: 1, first_step_at: firstStepAt, ...consent } }
       const start = { attribution: attribution({ ...own, engagement_id: engagementId(n) }), filtered: false }
       const command = { type: 'StartEngagement', ...start, ...follows, submittedAt: at(), engagedAt: at() } as const
-      if (begins) rightOf(await execute(engagement, engagementId(n), command, cause))
+      if (begins) rightOf(await execute(engagement, engagementId(n), command, envelope))
       return number
     },
     /** What follows from all that was recorded is carried out. */
     react: async () => {
       for (const intent of eventsIn(log).flatMap(reactions)) {
         const { decider, id, command } = intent as Executed
-        rightOf(await execute(decider, id, command, cause))
+        rightOf(await execute(decider, id, command, envelope))
       }
     },
     /** The contact of the lead is being forgotten: its lead is, its engagement not yet. */
     eraseLead: async (n: number) => {
       const erase = { type: 'EraseLead', erasureId: 'ers_00000000000000000000000001', submittedAt: at() } as const
-      rightOf(await execute(lead, leadId(n), erase, cause))
+      rightOf(await execute(lead, leadId(n), erase, envelope))
     },
     /** Something else happens to the engagement of the lead number `n`. */
     executeOnEngagement: async (n: number, command: EngagementCommand) => {
-      rightOf(await execute(engagement, engagementId(n), command, cause))
+      rightOf(await execute(engagement, engagementId(n), command, envelope))
     },
     /** The contact of the lead number `n` opts out, and the reactions to that are still to come. */
     optOut: async (n: number) => {
       const optOut = { type: 'OptOut', engagementId: engagementId(n) } as const
-      rightOf(await execute(contact, contactId(n), optOut, cause))
+      rightOf(await execute(contact, contactId(n), optOut, envelope))
     },
     /** The first message of the lead number `n` is erased. */
     eraseMessage: async (n: number) => {
       const message_id = stepMessageIdOf(engagementId(n), 0)
       const ids = { account_id: accountId(), contact_id: contactId(n), engagement_id: engagementId(n) }
       const erase = { type: 'EraseMessage', of: { message_id, ...ids }, beganAt: at(), history: [] } as const
-      rightOf(await execute(message, message_id, erase, cause))
+      rightOf(await execute(message, message_id, erase, envelope))
     },
     /** The provider reports that it has taken the first message of the lead number `n`. */
     reportTaken: async (n: number, providerId: string) => {
       const command = { type: 'ReportMessage', report: { kind: 'taken', providerId }, retryAt: undefined } as const
-      rightOf(await execute(message, stepMessageIdOf(engagementId(n), 0), command, cause))
+      rightOf(await execute(message, stepMessageIdOf(engagementId(n), 0), command, envelope))
     },
     /** A member writes to the contact of the lead number `n`, and has three days for it. */
     write: async (n: number) => {
@@ -282,7 +282,9 @@ export const openFollowUpStage = (
         text: 'By hand',
         expires_at: later(clock.now(), 3 * 24 * 3_600_000),
       } as const
-      rightOf(await execute(message, id, { type: 'RequestMessage', ids: { message_id: id, ...ids }, request }, cause))
+      rightOf(
+        await execute(message, id, { type: 'RequestMessage', ids: { message_id: id, ...ids }, request }, envelope),
+      )
     },
     /** The turn of what the member wrote. */
     takeTurnOfWritten: async (n: number): Promise<void> => {
@@ -291,10 +293,10 @@ export const openFollowUpStage = (
     /** Something is recorded of the account: what it is then, the plan says. */
     tellAccount: async (event: AccountEvent) => {
       const id = ids.uuid()
-      const envelope = { id, correlationId: id, causationId: id, schemaVersion, actor: 'operator', time: clock.now() }
+      const own = { id, correlationId: id, causationId: id, schemaVersion, actor: 'operator', time: clock.now() }
       const stream = `account-${accountId()}`
       const { revision } = rightOf(await store.read(stream))
-      rightOf(await store.append(stream, revision, [{ ...envelope, ...event }]))
+      rightOf(await store.append(stream, revision, [{ ...own, ...event }]))
     },
     toTime: (instant: Instant): void => clock.set(instant),
     /** What is set for the time until then fires. */

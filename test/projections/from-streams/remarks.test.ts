@@ -20,12 +20,12 @@ const openStage = async () => {
   const { store, taken } = countedReads(memoryEventStore(memoryLog()))
   const clock = manualClock()
   const { execute } = cachedHandler(store, clock)
-  const cause = { actor: 'test', eventId: randomIds(clock).uuid }
+  const envelope = { actor: 'test', eventId: randomIds(clock).uuid }
   for (const n of [0, 1, 2, 3]) {
-    rightOf(await execute(remark, engagementId(), { type: 'MakeRemark', ...ids, remark: said(n) }, cause))
+    rightOf(await execute(remark, engagementId(), { type: 'MakeRemark', ...ids, remark: said(n) }, envelope))
   }
   taken()
-  return { store, taken, erase: () => execute(remark, engagementId(), { type: 'EraseRemarks', ...ids }, cause) }
+  return { store, taken, erase: () => execute(remark, engagementId(), { type: 'EraseRemarks', ...ids }, envelope) }
 }
 
 test('the newest remark costs one read, any others two, however many are between them', async (t) => {

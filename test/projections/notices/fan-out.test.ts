@@ -21,9 +21,9 @@ type Due = Extract<Recorded<DomainEvent>, { readonly type: 'NoticeDue' }>
 const openStage = async () => {
   const { store, documents, close } = await openSqliteStores()
   const clock = manualClock()
-  const cause = { actor: 'test', eventId: randomIds(clock).uuid }
+  const envelope = { actor: 'test', eventId: randomIds(clock).uuid }
   const commandHandler = cachedHandler(store, clock)
-  const { inAccount, turnOff } = await accountWithWebhook(commandHandler, cause)
+  const { inAccount, turnOff } = await accountWithWebhook(commandHandler, envelope)
 
   return {
     addMember: (n: number, role: MemberRole) =>
@@ -31,7 +31,7 @@ const openStage = async () => {
     removeMember: (n: number) => inAccount({ type: 'RemoveMember', memberId: memberId(n) }),
     turnOff,
     ofSender: async (command: SendingHoldCommand) => {
-      rightOf(await commandHandler.execute(sendingHold, command.accountId, command, cause))
+      rightOf(await commandHandler.execute(sendingHold, command.accountId, command, envelope))
     },
     /** Runs a fan-out over the whole log, from its start. */
     run: async () => {

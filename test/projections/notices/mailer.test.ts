@@ -58,7 +58,7 @@ const openStage = async (
   const ids = randomIds(clock)
   const commandHandler = sharedHandler(store, clock)
   const logger = recordingLogger()
-  const cause = { actor: 'test', eventId: ids.uuid }
+  const envelope = { actor: 'test', eventId: ids.uuid }
   const closing: Array<() => Promise<void>> = []
 
   const followers = shown.map((projection) => {
@@ -89,7 +89,7 @@ const openStage = async (
   if (noticesFollower === undefined) throw new Error('no read model runs')
 
   const settings = webhookSettings({ url: 'https://receiver.example/hook?key=1' })
-  const { inAccount, turnOff } = await accountWithWebhook(commandHandler, cause, settings)
+  const { inAccount, turnOff } = await accountWithWebhook(commandHandler, envelope, settings)
   const turnedOff = await turnOff()
   // What an e-mail says rests on what is shown: before a read model is built it says less.
   const head = rightOf(await store.head())
@@ -104,24 +104,24 @@ const openStage = async (
       await inAccount({ type: 'AddMember', memberId: memberId(n), email: `member-${n}@example.com`, role: 'admin' })
       const made = { notice_id: noticeId(n), member_id: memberId(n), due_at: clock.now() }
       const facts = noticeFacts({ ...made, turned_off_id: turnedOff?.id ?? '' })
-      rightOf(await commandHandler.execute(notice, noticeId(n), { type: 'MakeDue', facts }, cause))
+      rightOf(await commandHandler.execute(notice, noticeId(n), { type: 'MakeDue', facts }, envelope))
     },
     /** The same in another account. */
     makeDueElsewhere: async (n: number) => {
       const other = { account_id: accountId(2), member_id: memberId(n) }
       const inOther = async (command: AccountCommand): Promise<void> => {
-        rightOf(await commandHandler.execute(account, other.account_id, command, cause))
+        rightOf(await commandHandler.execute(account, other.account_id, command, envelope))
       }
       await inOther({ ...openAccountCommand, accountId: other.account_id })
       await inOther({ type: 'AddMember', memberId: other.member_id, email: 'other@example.com', role: 'admin' })
       const made = { notice_id: noticeId(n), due_at: clock.now(), turned_off_id: turnedOff?.id ?? '' }
       const command = { type: 'MakeDue', facts: noticeFacts({ ...other, ...made }) } as const
-      rightOf(await commandHandler.execute(notice, noticeId(n), command, cause))
+      rightOf(await commandHandler.execute(notice, noticeId(n), command, envelope))
     },
     makeDelivery: async (n: number, held: boolean) => {
       const facts = deliveryFacts({ delivery_id: deliveryId(n) })
       const command = { type: 'MakeDue', facts, heldAt: held ? 2 : undefined } as const
-      const { events } = rightOf(await commandHandler.execute(delivery, deliveryId(n), command, cause))
+      const { events } = rightOf(await commandHandler.execute(delivery, deliveryId(n), command, envelope))
       await ofDeliveries?.caughtUpTo(events[0]?.position ?? beginning, neverAborted)
     },
     state: async (n: number) => rightOf(await commandHandler.load(notice, noticeId(n))).state,
@@ -136,7 +136,7 @@ const openStage = async (
     retry: async (stream: string) => {
       const [newest] = rightOf(await store.readLast(stream, 1))
       const id = parkedEventIdOf('mailer', newest?.id ?? '')
-      rightOf(await commandHandler.execute(parkedEvent, id, { type: 'RequestRetry' }, cause))
+      rightOf(await commandHandler.execute(parkedEvent, id, { type: 'RequestRetry' }, envelope))
     },
     /** Mails under a lease that the test takes away. */
     mail: (

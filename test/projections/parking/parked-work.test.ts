@@ -64,14 +64,14 @@ const openStage = async (length: number) => {
   }
   await failed(place, id, new FailedForGood(stream, { kind: 'corrupt', reason: 'it is refused' }))
   const parked = place.setAside.get(id) ?? 'prk_0'
-  const cause = { actor: 'operator', eventId: ids.uuid }
+  const envelope = { actor: 'operator', eventId: ids.uuid }
   return {
     place,
     begins,
     append,
     /** Resolves with what the worker reads of the stream, and how the retry stands then. */
     retry: async () => {
-      const done = rightOf(await commandHandler.execute(parkedEvent, parked, { type: 'RequestRetry' }, cause))
+      const done = rightOf(await commandHandler.execute(parkedEvent, parked, { type: 'RequestRetry' }, envelope))
       const [requested] = done.events
       if (requested === undefined) throw new Error('no retry was asked for')
       taken()

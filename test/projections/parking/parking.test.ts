@@ -199,9 +199,9 @@ test('a parked event is tried again by its process manager alone, and recorded a
   await following.caughtUpTo(positionAt(2), neverAborted)
   const id = (await parkedIn(store))[0]?.data.parked_event_id ?? 'none'
   let n = 100
-  const cause = { actor: 'operator', eventId: () => uuid((n += 1)) }
+  const envelope = { actor: 'operator', eventId: () => uuid((n += 1)) }
   const retry = async (kind: string): Promise<void> => {
-    rightOf(await stored.execute(parkedEvent, id, { type: 'RequestRetry' }, cause))
+    rightOf(await stored.execute(parkedEvent, id, { type: 'RequestRetry' }, envelope))
     const state = async (): Promise<string> => rightOf(await stored.load(parkedEvent, id)).state.kind
     t.is(await until('the retry is over', 30_000, state, (now) => now !== 'retrying'), kind)
   }
@@ -214,8 +214,8 @@ test('a parked event is tried again by its process manager alone, and recorded a
   const facts = { process_manager: 'another', event_id: uuid(1), event_type: 'AccountEnabled' }
   const other = 'prk_00000000000000000000000009'
   const all = { ...facts, parked_event_id: other, event_stream: 'account-1', reason: 'any' } as const
-  rightOf(await stored.execute(parkedEvent, other, { type: 'ParkEvent', facts: all }, cause))
-  const { events } = rightOf(await stored.execute(parkedEvent, other, { type: 'RequestRetry' }, cause))
+  rightOf(await stored.execute(parkedEvent, other, { type: 'ParkEvent', facts: all }, envelope))
+  const { events } = rightOf(await stored.execute(parkedEvent, other, { type: 'RequestRetry' }, envelope))
   await following.caughtUpTo(events[0]?.position ?? beginning, neverAborted)
   t.is(rightOf(await stored.load(parkedEvent, other)).state.kind, 'retrying')
   t.is(retries.length, 3)
@@ -236,15 +236,15 @@ const openLongStream = async (t: ExecutionContext, failing: number) => {
   rightOf(await store.append('account-1', 999, newEvents(1_000, 1_001)))
   await until('the event is parked', 10_000, async () => (await parkedIn(store)).length === 1)
   mayFail = false
-  const cause = { actor: 'operator', eventId: () => uuid(9_000) }
+  const envelope = { actor: 'operator', eventId: () => uuid(9_000) }
   return {
     ...stage,
     tried,
-    cause,
+    envelope,
     /** Resolves with what the retry has read of the stream. */
     retry: async (id: string) => {
       stage.taken()
-      rightOf(await stored.execute(parkedEvent, id, { type: 'RequestRetry' }, cause))
+      rightOf(await stored.execute(parkedEvent, id, { type: 'RequestRetry' }, envelope))
       const state = async (): Promise<string> => rightOf(await stored.load(parkedEvent, id)).state.kind
       await until('it is handled', 10_000, async () => (await state()) === 'handled')
       return stage.taken('account-')
@@ -260,11 +260,11 @@ test('a retry reads the event that was parked, however long its stream is', asyn
 })
 
 test('what an older version parked does not tell where its event stands: its retry looks for it page by page', async (t) => {
-  const { store, stored, cause, tried, retry } = await openLongStream(t, 700)
+  const { store, stored, envelope, tried, retry } = await openLongStream(t, 700)
   const { event_revision: _, ...facts } = (await parkedIn(store))[0]?.data ?? t.fail('nothing is parked')
   const id = 'prk_00000000000000000000000009'
   const older = { type: 'ParkEvent', facts: { ...facts, parked_event_id: id } } as const
-  rightOf(await stored.execute(parkedEvent, id, older, { ...cause, eventId: () => uuid(9_001) }))
+  rightOf(await stored.execute(parkedEvent, id, older, { ...envelope, eventId: () => uuid(9_001) }))
   const read = await retry(id)
   t.deepEqual(tried, [uuid(700)])
   t.like(read, { calls: 2, events: 1_000 })
@@ -304,8 +304,8 @@ test('what was erased since it was parked needs no retry any more', async (t) =>
   const id = (await parkedIn(store))[0]?.data.parked_event_id ?? 'none'
   rightOf(await store.append('account-1', 0, [newEvent(2)]))
   rightOf(await store.truncate('account-1', 1))
-  const cause = { actor: 'operator', eventId: () => uuid(100) }
-  const { events } = rightOf(await stored.execute(parkedEvent, id, { type: 'RequestRetry' }, cause))
+  const envelope = { actor: 'operator', eventId: () => uuid(100) }
+  const { events } = rightOf(await stored.execute(parkedEvent, id, { type: 'RequestRetry' }, envelope))
   await following.caughtUpTo(events[0]?.position ?? beginning, neverAborted)
   const state = async (): Promise<string> => rightOf(await stored.load(parkedEvent, id)).state.kind
   t.is(await until('the retry is over', 30_000, state, (now) => now !== 'retrying'), 'handled')

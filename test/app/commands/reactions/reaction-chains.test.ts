@@ -27,8 +27,8 @@ test('the reactions to a new lead read no stream that they begin', async (t) => 
   const clock = systemClock(1)
   const handler = sharedHandler(store, clock)
   const submit = { type: 'SubmitLead', facts: leadFacts() } as const
-  const cause = { actor: 'vendor', eventId: () => uuid(1) }
-  const { events } = rightOf(await handler.execute(lead, leadId(), submit, cause, newAggregate(lead)))
+  const envelope = { actor: 'vendor', eventId: () => uuid(1) }
+  const { events } = rightOf(await handler.execute(lead, leadId(), submit, envelope, newAggregate(lead)))
   const followed = await reactionChains().carryOutAll(handler, events)
   t.true(E.isRight(followed) && followed.right.some(({ type }) => type === 'ActivityRecorded'))
   t.deepEqual(reads, [])
@@ -48,8 +48,8 @@ const chainWith = async (type: string, ending: () => Promise<unknown>) => {
     },
   }
   const submit = { type: 'SubmitLead', facts: leadFacts() } as const
-  const cause = { actor: 'vendor', eventId: () => uuid(1) }
-  const { events } = rightOf(await stored.execute(lead, leadId(), submit, cause))
+  const envelope = { actor: 'vendor', eventId: () => uuid(1) }
+  const { events } = rightOf(await stored.execute(lead, leadId(), submit, envelope))
   return { followed: await reactionChains().carryOutAll(handler, events), executed }
 }
 

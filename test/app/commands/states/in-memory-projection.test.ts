@@ -14,7 +14,7 @@ import { manualTime } from '../../../kit/time/manual-time.js'
 import { accountId, playbookId, positionAt, sourceId, uuid } from '../../../kit/domain/samples.js'
 
 let ids = 0
-const cause = () => {
+const envelope = () => {
   ids += 1
   const id = uuid(ids)
   return { actor: 'test', eventId: () => id }
@@ -47,7 +47,7 @@ const open = async (t: ExecutionContext) => {
   const other = sharedHandler(store, clock)
   const own = sharedHandler(projection.observed(store), clock)
   const execute = async (handler: typeof own, n: number, command: MarketingSourceCommand): Promise<void> => {
-    rightOf(await handler.execute(marketingSource, sourceId(n), command, cause(), newAggregate(marketingSource)))
+    rightOf(await handler.execute(marketingSource, sourceId(n), command, envelope(), newAggregate(marketingSource)))
   }
   const create = (n: number): MarketingSourceCommand => ({
     type: 'CreateSource',

@@ -92,20 +92,20 @@ test('after a restart a contact with hundreds of leads is read by a hundred even
 
 test('nothing becomes due of a contact that was erased before the fan-out came to its activities', async (t) => {
   for (const isErased of [false, true]) {
-    const { submit, commandHandler, cause, run, written } = await openFanOutStage((stored) => stored, isErased)
+    const { submit, commandHandler, envelope, run, written } = await openFanOutStage((stored) => stored, isErased)
     await submit(1)
     const erase = { type: 'EraseContact', contactId: contactId(), erasureId: erasureId(), opts: [] } as const
-    if (isErased) rightOf(await commandHandler.execute(contact, contactId(), erase, cause))
+    if (isErased) rightOf(await commandHandler.execute(contact, contactId(), erase, envelope))
     await run()
     t.is((await written('delivery')).length, isErased ? 0 : 1)
   }
 })
 
 test('of activities that one append recorded each delivery is listed in its turn', async (t) => {
-  const { submit, commandHandler, cause, run, written } = await openFanOutStage()
+  const { submit, commandHandler, envelope, run, written } = await openFanOutStage()
   await submit(1)
   const optOut = { type: 'OptOut', engagementId: engagementId() } as const
-  rightOf(await commandHandler.execute(contact, contactId(), optOut, cause))
+  rightOf(await commandHandler.execute(contact, contactId(), optOut, envelope))
   await submit(2)
   await run()
   const made = (await written('delivery')).flatMap(({ type, data, time }) =>
@@ -155,7 +155,7 @@ const openStageOf = async (webhooks: number, writable: (stored: EventStore) => E
   const settings = webhookSettings()
   for (let n = 2; n <= webhooks; n += 1) {
     const command = { type: 'AddWebhook', webhookId: webhookId(n), accountId: accountId(), settings } as const
-    rightOf(await stage.commandHandler.execute(webhook, webhookId(n), command, stage.cause))
+    rightOf(await stage.commandHandler.execute(webhook, webhookId(n), command, stage.envelope))
   }
   return stage
 }

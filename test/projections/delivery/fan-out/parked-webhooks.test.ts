@@ -43,9 +43,9 @@ const openStage = async () => {
     setBroken = broken.setBroken
     return broken.store
   })
-  const { commandHandler, cause, run, written } = stage
+  const { commandHandler, envelope, run, written } = stage
   const inWebhook = async (n: number, command: WebhookCommand) =>
-    rightOf(await commandHandler.execute(webhook, webhookId(n), command, cause)).events
+    rightOf(await commandHandler.execute(webhook, webhookId(n), command, envelope)).events
 
   const ofAccount = { accountId: accountId(), settings: webhookSettings() } as const
   await inWebhook(2, { type: 'AddWebhook', webhookId: webhookId(2), ...ofAccount })
@@ -66,7 +66,7 @@ const openStage = async () => {
       }),
     requestRetry: async () => {
       const id = parkedEventIdOf('delivery_projector', changed?.id ?? '')
-      rightOf(await commandHandler.execute(parkedEvent, id, { type: 'RequestRetry' }, cause))
+      rightOf(await commandHandler.execute(parkedEvent, id, { type: 'RequestRetry' }, envelope))
     },
     parked: async () => (await written('parked')).map(({ type }) => type),
     /** Of each delivery the webhook and its format. */

@@ -20,7 +20,7 @@ const openStage = async () => {
       failure !== undefined && stream.startsWith('remark-') ? E.left(failure) : stored.readLast(stream, count),
   })
   const stage = await openFanOutStage((stored) => (counted = countedReads(failing(stored))).store)
-  const { commandHandler, cause, submit, run, written } = stage
+  const { commandHandler, envelope, submit, run, written } = stage
   const ids = { engagementId: engagementId(1), accountId: accountId(), contactId: contactId() }
   await submit(1)
   await run()
@@ -32,10 +32,10 @@ const openStage = async () => {
     },
     say: async (): Promise<number> =>
       rightOf(
-        await commandHandler.execute(remark, engagementId(1), { type: 'MakeRemark', ...ids, remark: said }, cause),
+        await commandHandler.execute(remark, engagementId(1), { type: 'MakeRemark', ...ids, remark: said }, envelope),
       ).state.made - 1,
     erase: async () => {
-      rightOf(await commandHandler.execute(remark, engagementId(1), { type: 'EraseRemarks', ...ids }, cause))
+      rightOf(await commandHandler.execute(remark, engagementId(1), { type: 'EraseRemarks', ...ids }, envelope))
     },
     report: async (revision?: number) => {
       const told = revision === undefined ? {} : { remark: revision }
@@ -46,7 +46,7 @@ const openStage = async () => {
         at: at(),
         ...told,
       } as const
-      rightOf(await commandHandler.execute(engagement, engagementId(1), command, cause))
+      rightOf(await commandHandler.execute(engagement, engagementId(1), command, envelope))
     },
     /** What the webhook gets of each activity after the first. */
     told: async () =>

@@ -35,9 +35,9 @@ const openStage = async (count: number) => {
   const clock = manualClock()
   const commandHandler = sharedHandler(store, clock)
   const ids = randomIds(clock)
-  const cause = { actor: 'test', eventId: ids.uuid }
+  const envelope = { actor: 'test', eventId: ids.uuid }
   const record = async (n: number, ...commands: ReadonlyArray<DeliveryCommand>): Promise<void> => {
-    for (const command of commands) rightOf(await commandHandler.execute(delivery, deliveryId(n), command, cause))
+    for (const command of commands) rightOf(await commandHandler.execute(delivery, deliveryId(n), command, envelope))
   }
   for (let n = 1; n <= count; n += 1)
     await record(
@@ -102,7 +102,7 @@ const openStage = async (count: number) => {
     startResend: async () => {
       const ids = { resendId: resendId(), accountId: accountId(), webhookId: webhookId() }
       const command = { type: 'StartResend', ...ids, from: at(), to: at(1_000) } as const
-      rightOf(await commandHandler.execute(resend, resendId(), command, cause))
+      rightOf(await commandHandler.execute(resend, resendId(), command, envelope))
     },
     /** Deliveries whose bodies are in the log. */
     bodies: async () => (await events()).filter(({ type }) => type === 'DeliveryDue').map(({ stream }) => stream),
