@@ -56,13 +56,17 @@ test('every metric stands in the table of the operators, and every one that a do
   t.deepEqual(distinct(named), metrics)
 })
 
-test('every event type stands in the table of the domain, in the row of its stream, and no other does', (t) => {
-  const rows = tableIn(documentNamed('domain/README.md'), 'stream').map(([stream = '', types = '']) => ({
+test('every event type stands in the table of the domain, in the row of its stream and its file, and no other does', (t) => {
+  const rows = tableIn(documentNamed('domain/README.md'), 'stream').map(([stream = '', file = '', types = '']) => ({
     category: /^`([a-z_]+)-/.exec(stream)?.[1],
+    file: quotedNames(file)[0] ?? '',
     types: quotedNames(types),
   }))
   t.deepEqual(rows.flatMap(({ types }) => types).toSorted(), [...eventTypes].toSorted())
-  for (const { category, types } of rows) t.deepEqual([...categoriesOf(new Set(types))].map(String), [category])
+  for (const { category, file, types } of rows) {
+    t.deepEqual([...categoriesOf(new Set(types))].map(String), [category])
+    t.true(readFileSync(file, 'utf8').includes(`\n  category: '${String(category)}',\n`), file)
+  }
   t.is(rows.length, categories.length)
 })
 
