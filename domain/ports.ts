@@ -162,7 +162,7 @@ export type EnvelopeFacts = {
  */
 export type CommandResult<State> = { readonly state: State; readonly events: ReadonlyArray<Recorded<DomainEvent>> }
 
-/** Every try met a conflict: other writers appended first each time. */
+/** Nothing was appended in four tries: others appended first, or once the assumed aggregate was wrong. */
 export type Contended = { readonly kind: 'contended' }
 
 export type AnyCommand = { readonly type: string }
