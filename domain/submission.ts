@@ -56,10 +56,11 @@ export const decodeSubmission = (
     const text = textOf(value)
     if (text === undefined || text.trim() === '') continue
     if (typeof value === 'object' && (asked.has(name) || ownFields.has(name))) {
-      problems.push(`${shown(name)} must be a text`)
+      problems.push(`${name} must be a text`)
       reported.add(name)
     } else if (text.length > longestField) {
-      problems.push(`${shown(name)} must have at most ${longestField.toLocaleString('en-US')} characters`)
+      const named = asked.has(name) ? name : shown(name)
+      problems.push(`${named} must have at most ${longestField.toLocaleString('en-US')} characters`)
       reported.add(name)
     } else {
       fields.set(name, text)
@@ -67,7 +68,7 @@ export const decodeSubmission = (
   }
 
   for (const name of asked) {
-    if (!fields.has(name) && !reported.has(name)) problems.push(`${shown(name)} is required`)
+    if (!fields.has(name) && !reported.has(name)) problems.push(`${name} is required`)
   }
   const checkFormat = (name: string): void => {
     const format = asked.has(name) || checkedWhereverSent.has(name) ? formats.get(name) : undefined
@@ -196,7 +197,10 @@ const textOf = (value: unknown): string | undefined => {
   return value === null || value === undefined ? undefined : JSON.stringify(value)
 }
 
-/** A name is the vendor's own word: where a form was sent as something else, it may be the whole lead. */
+/**
+ * A name that the playbook does not ask for is the vendor's own word: where a form was sent as something else, it may
+ * be the whole lead.
+ */
 const shown = (name: string): string => (/^[\w.[\] -]{1,100}$/.test(name) ? name : 'a field')
 
 /** `name` completes "must be …"; `now` decides which dates are past. */

@@ -193,6 +193,29 @@ test('the required fields are those of the playbook of the source, as it is now 
   t.is((await account.submit(lead())).status, 200)
 })
 
+test('a required field is named as the playbook spells it, in any script and with any mark (contract 4.6.5)', async (t) => {
+  const account = await openAccount(site)
+  const required_fields = ['größe', '郵便番号', 'e-mail (work)']
+  const { id } = having(await account.manage('POST', '/playbooks', { title: 'Abroad', required_fields }), 'playbook')
+  const { postUrl } = await account.addSource({ playbook_id: id })
+  t.deepEqual((await sendJson(postUrl, 'POST', lead())).body.errors, [
+    'größe is required',
+    '郵便番号 is required',
+    'e-mail (work) is required',
+  ])
+  const wrong = {
+    größe: {},
+    郵便番号: 'x'.repeat(10_001),
+    'e-mail (work)': 'ada@example.com',
+    'note (own)': 'x'.repeat(10_001),
+  }
+  t.deepEqual((await sendJson(postUrl, 'POST', lead(wrong))).body.errors, [
+    'größe must be a text',
+    '郵便番号 must have at most 10,000 characters',
+    'a field must have at most 10,000 characters',
+  ])
+})
+
 test('the own lead id of the vendor stands with the lead under the title of the source (contract 4.6.2)', async (t) => {
   const account = await openAccount(site)
   const custom = await account.addSource({ title: 'Partner', originator_field: 'ref no' })
