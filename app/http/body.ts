@@ -45,17 +45,30 @@ const formFields = (text: string): Readonly<Record<string, unknown>> => {
   return Object.fromEntries(fields)
 }
 
-/** A text or a number of JSON. */
-const scalar = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g
+/** A text, a number or a bracket of JSON. */
+const token = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|[[\]{}]/g
 
 /**
- * A body of JSON again, `raw`, with the numbers that JavaScript would change as the text that was sent: an id of a lead
- * may have more digits than it can hold.
+ * A body of JSON again, `raw`, with the numbers that are fields as the text that was sent. A number further in is part
+ * of a field's JSON: it stays one, unless JavaScript can't hold all its digits, which an id may need.
  */
-const withNumbersAsSent = (body: unknown, raw: string): unknown =>
-  hasNumber(body) ? JSON.parse(raw.replace(scalar, asSent)) : body
+const withNumbersAsSent = (body: unknown, raw: string): unknown => {
+  if (!hasNumber(body)) return body
+  let depth = 0
+  const asSent = (text: string): string => {
+    if (text === '{' || text === '[') depth += 1
+    else if (text === '}' || text === ']') depth -= 1
+    else if (!text.startsWith('"') && (depth > 1 ? losesDigits(text) : String(Number(text)) !== text))
+      return `"${text}"`
+    return text
+  }
+  return JSON.parse(raw.replace(token, asSent))
+}
 
-const asSent = (text: string): string => (text.startsWith('"') || String(Number(text)) === text ? text : `"${text}"`)
+const losesDigits = (number: string): boolean => digitsOf(String(Number(number))) !== digitsOf(number)
+
+/** Those that count, from the first to the last that is not zero. */
+const digitsOf = (number: string): string | undefined => /[1-9](?:0*[1-9])*/.exec(number.replace(/\.|e.*/gi, ''))?.[0]
 
 const hasNumber = (value: unknown): boolean =>
   typeof value === 'number' || (typeof value === 'object' && value !== null && Object.values(value).some(hasNumber))

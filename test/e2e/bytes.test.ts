@@ -86,6 +86,31 @@ test('any JSON value under any name is accepted or refused, and what is accepted
   await isWell(t)
 })
 
+test('a field is stored as the number that was sent, in an object or a list as a number where it keeps its digits', async (t) => {
+  const account = await openAccount(site)
+  const stored = async (number: string) => {
+    const answer = await post(account.postUrl, withExtra(`"one":${number},"more":{"list":[${number}]}`))
+    const contact = having(await account.rest(`/contacts/${idsOf(answer).contact_id}`), 'contact')
+    return [contact.additional_info['one'], contact.additional_info['more']]
+  }
+  const held = fc
+    .tuple(fc.integer(), fc.stringMatching(/^(\.\d{1,5})?$/), fc.constantFrom('', 'e3', 'E-2', 'e+05'))
+    .map((parts) => parts.join(''))
+  const isNumber = fc.asyncProperty(held, async (number) => {
+    assert.deepEqual(await stored(number), [number, `{"list":[${Number(number)}]}`])
+  })
+  await holdsAsync(t, isNumber, { numRuns: 60, includeErrorInReport: true })
+  const long = fc.bigInt({ min: 2n ** 52n, max: 2n ** 55n })
+  const keepsDigits = fc.asyncProperty(long, async (number) => {
+    const item = String(Number(number)) === `${number}` ? number : `"${number}"`
+    assert.deepEqual(await stored(`${number}`), [`${number}`, `{"list":[${item}]}`])
+  })
+  await holdsAsync(t, keepsDigits, { numRuns: 60, includeErrorInReport: true })
+  for (const lost of ['1e400', '-1e-400', '3.14159265358979323846', '1e400000']) {
+    t.deepEqual(await stored(lost), [lost, `{"list":["${lost}"]}`])
+  }
+})
+
 test('any JSON value as the whole body is refused by every call that takes one', async (t) => {
   const account = await openAccount(site)
   const { next_engagement_id } = await account.submitted()
@@ -308,6 +333,20 @@ test.serial('a long Content-Type keeps nobody waiting', async (t) => {
   }
   const bare = await responseTime(long.map(() => 'text/plain'))
   isNotMuchLonger(t, await responseTime(long), bare)
+})
+
+test.serial('numbers of as many digits as a body allows are read at once', async (t) => {
+  const { postUrl } = await openAccount(site)
+  const responseTime = async (more: string): Promise<number> => {
+    const begun = performance.now()
+    t.is((await post(postUrl, `{"more":${more}}`)).status, 400)
+    return performance.now() - begun
+  }
+  const zeros = '0'.repeat(90_000)
+  const bare = await responseTime(`"${zeros}"`)
+  for (const more of [`[1${zeros}]`, `[1${zeros}1]`, `[0.${zeros}1]`, `[${'1.50,'.repeat(18_000)}1]`]) {
+    isNotMuchLonger(t, await responseTime(more), bare)
+  }
 })
 
 test.serial('a form that repeats one name as often as a body allows is answered at once', async (t) => {
