@@ -20,6 +20,8 @@ export const bodyReaderFor = (bodies: ReadonlyArray<'json' | 'form'>): BodyReade
     jsonLimit: limit,
     formLimit: limit,
     qs: { parse: formFields },
+    // What is no object is JSON all the same: endpoints say what they ask for.
+    strict: false,
     // A field may have any name: none is ever looked up on a prototype.
     onProtoPoisoning: 'ignore' as const,
   }
@@ -27,7 +29,9 @@ export const bodyReaderFor = (bodies: ReadonlyArray<'json' | 'form'>): BodyReade
   return async (ctx) => {
     // A middleware: it leaves the body at Koa's request and then calls what comes next, which is nothing here.
     await parse(ctx, () => Promise.resolve())
-    const { body, rawBody = '' } = ctx.request as { readonly body?: unknown; readonly rawBody?: string }
+    const { body: parsed, rawBody = '' } = ctx.request as { readonly body?: unknown; readonly rawBody?: string }
+    // An empty body, or none, has no fields.
+    const body = rawBody === '' ? {} : parsed
     const tooDeep = depthProblem(body)
     if (tooDeep !== undefined) return E.left(tooDeep)
     // Where a form may come as well every value is a text.

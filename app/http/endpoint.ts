@@ -11,7 +11,7 @@ export type Request = {
    */
   readonly query: (name: string) => string | undefined
   readonly header: (name: string) => string | undefined
-  /** As it was parsed; undefined for requests without one. */
+  /** As it was parsed, `{}` where none was sent; undefined for a GET. */
   readonly body: unknown
 }
 

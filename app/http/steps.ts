@@ -92,12 +92,11 @@ export const pathId = <Context extends HasRequest, Name extends string, Id>(
     return codec.is(id) ? E.right(id) : E.left(missing)
   })
 
-/** Adds the decoded `body`; one that may be left out stands for `ifMissing`. */
+/** Adds the decoded `body`; no body is read as `{}`. */
 export const withBody = <Context extends HasRequest, A>(
   codec: t.Decoder<unknown, A>,
-  ifMissing?: unknown,
 ): Step<Context, Context & { readonly body: A }> =>
-  bind('body', ({ request }) => pipe(decode(codec, request.body ?? ifMissing), E.mapLeft(invalid)))
+  bind('body', ({ request }) => pipe(decode(codec, request.body), E.mapLeft(invalid)))
 
 /** The result of a command: the events that it appended, if any. */
 type Result = { readonly events: ReadonlyArray<{ readonly correlationId: string }> }

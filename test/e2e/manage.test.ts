@@ -302,6 +302,20 @@ test('invalid JSON is 400 with an error text, another type 400, a large body 413
   t.is((await send(path, { method: 'POST', headers, body: '{"title":"x"}'.padEnd(102_401) })).status, 413)
 })
 
+test('valid JSON that is no object is 400 with an errors list, also where a body may be left out', async (t) => {
+  const account = await openAccount(site)
+  const { contact_id } = await account.submitted()
+  for (const path of ['/members', '/api_keys', `/contacts/${contact_id}/erase`]) {
+    for (const body of [null, 1, 'x', '', []]) {
+      const answer = await account.manage('POST', path, body)
+      t.is(answer.status, 400, path)
+      t.regex(answer.body.errors?.join() ?? '', /^the body must be /, path)
+    }
+  }
+  t.is((await account.rest(`/contacts/${contact_id}`)).status, 200)
+  t.is((await account.manage('POST', '/api_keys')).status, 201)
+})
+
 test('enabling and disabling an account may be repeated', async (t) => {
   const account = await openAccount(site)
   for (const enabled of [true, false, false, true, true]) {

@@ -272,6 +272,17 @@ test('invalid JSON is 400 with an error text instead of an errors list (contract
   }
 })
 
+test('valid JSON that is no object is 400 with an errors list (contract 7)', async (t) => {
+  const account = await openAccount(site)
+  const { sold } = await account.standardConversions()
+  const expected = ['the body must be { conversion_contact: an object with contact_id }']
+  for (const body of ['null', '1', '"x"', '""', 'false', ' 1.50 ', '[]']) {
+    const answer = await recordRaw(account, sold, body)
+    t.is(answer.status, 400, body)
+    t.deepEqual(answer.body, { errors: expected }, body)
+  }
+})
+
 test('a body of another type is 400, one past 100 kB is 413 (contract 4)', async (t) => {
   const account = await openAccount(site)
   const { contact_id } = await account.submitted()

@@ -23,7 +23,7 @@ export const apiKeyEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Oper
     path: '/accounts/:account_id/api_keys',
     handle: flow(
       withAccount(ports),
-      withBody(IssueRequest, {}),
+      withBody(IssueRequest),
       TE.let('key', ({ account }) => newApiKey(ports.ids, account.accountId)),
       TE.let('limit', ({ body }) => body.limit_per_minute ?? null),
       execute(({ account: { accountId }, key: { apiKeyId, hash }, limit, caller }) => {

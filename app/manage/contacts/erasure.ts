@@ -26,7 +26,7 @@ export const erasureEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Ope
     handle: flow(
       withAccount(ports),
       pathId('contact_id', ContactId, contactNotFound),
-      withBody(EraseRequest, {}),
+      withBody(EraseRequest),
       bind('known', ({ account: { accountId }, contact_id }) => ownContact(ports, accountId, contact_id)),
       execute(({ account: { accountId }, contact_id: contactId, body, caller: { actor } }) =>
         eraseContact(ports, { accountId, contactId, by: body.by ?? actor }, actor),

@@ -23,7 +23,7 @@ export const rebuildEndpoints = ({ rebuilds }: ManagePorts): ReadonlyArray<Endpo
     method: 'POST',
     path: '/rebuilds',
     handle: flow(
-      withBody(RebuildRequest, {}),
+      withBody(RebuildRequest),
       bind('begun', ({ body }) => begun(rebuilds, body.read_models ?? names)),
       answer(202, ({ begun }) => ({ rebuilds: begun })),
     ),

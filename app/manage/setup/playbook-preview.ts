@@ -56,7 +56,7 @@ export const playbookPreviewEndpoints = (ports: ManagePorts): ReadonlyArray<Endp
       withAccount(ports),
       pathId('playbook_id', PlaybookId, { kind: 'playbook-not-found' }),
       bind('playbook', ({ account, playbook_id }) => ownPlaybook(ports.commandHandler, account.accountId, playbook_id)),
-      withBody(PreviewRequest, {}),
+      withBody(PreviewRequest),
       TE.let('submittedAt', ({ body }) => body.at ?? ports.clock.now()),
       bind('sample', ({ playbook: { settings }, body, submittedAt }) =>
         E.mapLeft(incomplete)(decodeSample(settings.required_fields, submittedAt, body.lead ?? sampleLead)),
