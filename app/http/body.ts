@@ -17,6 +17,8 @@ export type BodyReader = (ctx: Context) => Promise<Either<Problem, unknown>>
 export const bodyReaderFor = (bodies: ReadonlyArray<'json' | 'form'>): BodyReader => {
   const options = {
     enableTypes: [...bodies],
+    // The parser alone finds no type where a tab stands in the header.
+    detectJSON: ({ req }: Context) => mediaTypeIn(req.headers) === 'application/json',
     jsonLimit: limit,
     formLimit: limit,
     qs: { parse: formFields },
@@ -95,6 +97,9 @@ export const bodyProblem = (error: unknown, invalidJson: Problem): Problem | und
 /** A media type with well-formed parameters. */
 const mediaType = /^([\w.+-]+\/[\w.+-]+)(?:\s*;\s*[\w.+-]+\s*=\s*(?:[\w.+-]+|"[^"\\]*"))*\s*;?$/
 
+const mediaTypeIn = (headers: IncomingHttpHeaders): string | undefined =>
+  mediaType.exec(headers['content-type']?.trim() ?? '')?.[1]?.toLowerCase()
+
 /** Why a body can't be read, as its headers tell; undefined for a request without a body. */
 export const headerProblem = (
   headers: IncomingHttpHeaders,
@@ -106,7 +111,7 @@ export const headerProblem = (
   if (headers['content-encoding'] !== undefined && headers['content-encoding'] !== 'identity') {
     return { kind: 'compressed' }
   }
-  const type = mediaType.exec(headers['content-type']?.trim() ?? '')?.[1]?.toLowerCase()
+  const type = mediaTypeIn(headers)
   const isRead =
     (bodies.includes('json') && type === 'application/json') ||
     (bodies.includes('form') && type === 'application/x-www-form-urlencoded')

@@ -54,9 +54,16 @@ test('a content type may carry a charset and be in any case', async (t) => {
     'Application/JSON',
     'application/json;charset="UTF-8"',
     'application/json;',
+    'application/json;\tcharset=utf-8',
+    'application/json\t; a = b ;',
   ]
   for (const type of types) t.is((await account.submit(lead(), { 'content-type': type })).status, 200, type)
-  const formTypes = ['application/x-www-form-urlencoded; charset=UTF-8', 'APPLICATION/X-WWW-FORM-URLENCODED']
+  const formTypes = [
+    'application/x-www-form-urlencoded; charset=UTF-8',
+    'APPLICATION/X-WWW-FORM-URLENCODED',
+    'application/x-www-form-urlencoded;\tcharset=utf-8',
+    'application/x-www-form-urlencoded ;',
+  ]
   for (const type of formTypes) {
     t.is((await sendForm(account.postUrl, formLead(), { 'content-type': type })).status, 200, type)
   }
