@@ -45,8 +45,10 @@ const contactByPhone = async ({ commandHandler, queries }: ContactPorts, caller:
 }
 
 const phoneIn = (request: Request): Either<Problem, Phone> => {
-  const text = request.query('phone')?.trim() ?? ''
+  const sent = request.query('phone') ?? ''
+  const text = sent.trim()
   if (text === '') return E.left({ kind: 'invalid', messages: ['phone is required'] })
-  const phone = phoneFromText(text)
+  // A bare plus arrives as a blank.
+  const phone = phoneFromText(text) ?? (sent.startsWith(' ') ? phoneFromText(`+${text}`) : undefined)
   return phone === undefined ? E.left({ kind: 'invalid', messages: ['phone must be a phone number'] }) : E.right(phone)
 }

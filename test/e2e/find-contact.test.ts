@@ -54,9 +54,22 @@ test('any common US format of the number finds the same contact (contract 4.1)',
 
 test('a bare plus reads as a space and the number is found all the same (contract 4.1)', async (t) => {
   const account = await openAccount(site)
-  const phone = newPhone()
-  const { contact_id } = await account.submitted({ phone })
-  t.is(having(await account.rest(`/contacts/find?phone=${phone}`), 'contact').id, contact_id)
+  for (const phone of [newPhone(), '+442079460958', '+525512345678', '+61291234567']) {
+    const { contact_id } = await account.submitted({ phone })
+    t.is(having(await account.rest(`/contacts/find?phone=${phone}`), 'contact').id, contact_id, phone)
+  }
+  const british = having(await account.rest('/contacts/find?phone=+44-20-7946-0958'), 'contact')
+  t.is(british.phone, '+442079460958')
+  const notPlus = await account.rest('/contacts/find?phone=442079460958')
+  t.is(notPlus.status, 400)
+})
+
+test('ten digits behind a blank, or behind a bare plus, are a US number (contract 4.1)', async (t) => {
+  const account = await openAccount(site)
+  const { contact_id } = await account.submitted({ phone: '+14722123456' })
+  for (const text of ['%204722123456', '+4722123456', '%20(472)%20212-3456']) {
+    t.is(having(await account.rest(`/contacts/find?phone=${text}`), 'contact').id, contact_id, text)
+  }
 })
 
 test('a number without a contact is 404 with an errors list (contract 4.1)', async (t) => {
