@@ -29,6 +29,9 @@ const longestField = 10_000
  */
 const alwaysRequired = ['phone', ...consentFields] as const
 
+/** What a playbook may ask for besides: with more no submission could have all that is required. */
+export const mostRequiredFields = mostFields - alwaysRequired.length
+
 /** Fields that have a place of their own in a submission; all others stand in `additional_info`. */
 const ownFields: ReadonlySet<string> = new Set(['first_name', 'last_name', 'email', 'phone', ...consentFields])
 

@@ -1,8 +1,8 @@
 import test from 'ava'
-import { having, send } from '../kit/network/http.js'
+import { having, send, sendJson } from '../kit/network/http.js'
 import { openAccount } from '../kit/service/account.js'
 import { serviceForFile } from '../kit/service/in-process-service.js'
-import { lead } from '../kit/service/leads.js'
+import { lead, newPhone } from '../kit/service/leads.js'
 import { until } from '../kit/time/until.js'
 
 const site = serviceForFile()
@@ -60,7 +60,7 @@ test('whatever is wrong with a playbook is named, and nothing is stored', async 
       /^reply_rules must be a list of at most 100 reply rules$/,
     ],
     [{ steps: Array(51).fill({ message: 'Hi', delay_minutes: 0 }) }, /^steps must be a list of at most 50 steps$/],
-    [{ required_fields: Array(501).fill('pet') }, /^required_fields must be a list of at most 500 field names$/],
+    [{ required_fields: Array(498).fill('pet') }, /^required_fields must be a list of at most 497 field names$/],
     [
       { reply_rules: [{ words: ['x'.repeat(1_001)], outcome: 'qualified' }] },
       /^reply_rules\.0\.words\.0 must be a text of at most 1,000/,
@@ -73,6 +73,18 @@ test('whatever is wrong with a playbook is named, and nothing is stored', async 
   }
   const listed = having(await account.manage('GET', '/playbooks'), 'playbooks') as unknown as ReadonlyArray<object>
   t.is(listed.length, 1)
+})
+
+test('a lead can have all fields of a playbook that requires as many as it may', async (t) => {
+  const account = await openAccount(site)
+  const required_fields = Array.from({ length: 497 }, (_, n) => `field_${n}`)
+  const { id } = having(await account.manage('POST', '/playbooks', { title: 'x', required_fields }), 'playbook')
+  const { postUrl } = await account.addSource({ playbook_id: id })
+  const fields = Object.fromEntries([...required_fields, 'tcpa_opt_in_token'].map((name) => [name, 'x']))
+  const whole = { ...fields, phone: newPhone(), tcpa_opt_in_url: 'https://consent.example/1' }
+  t.is((await sendJson(postUrl, 'POST', whole)).status, 200)
+  const change = { required_fields: [...required_fields, 'one_more'] }
+  t.is((await account.manage('PATCH', `/playbooks/${id}`, change)).status, 400)
 })
 
 test('a message may name what is kept of a contact, as the vendor spells it, and nothing else', async (t) => {

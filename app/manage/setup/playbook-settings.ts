@@ -1,6 +1,7 @@
 import { NaturalNumber, optional, refined, t, Text, Title } from '../../../domain/codec.js'
 import { E } from '../../../domain/prelude.js'
 import { ReplyOutcome, Weekday, type PlaybookSettings } from '../../../domain/playbook.js'
+import { mostRequiredFields } from '../../../domain/submission.js'
 
 const TimeOfDay = refined(
   'a time of day, HH:MM',
@@ -44,8 +45,10 @@ const Words = listOf(Word, 'a list of 1 to 100 words', { least: 1, most: 100 })
 
 const ReplyRule = t.strict({ words: Words, outcome: ReplyOutcome })
 
+const FieldNames = listOf(Text, `a list of at most ${mostRequiredFields} field names`, { most: mostRequiredFields })
+
 const settings = {
-  required_fields: optional(listOf(Text, 'a list of at most 500 field names', { most: 500 })),
+  required_fields: optional(FieldNames),
   steps: optional(listOf(Step, 'a list of at most 50 steps', { most: 50 })),
   reply_rules: optional(listOf(ReplyRule, 'a list of at most 100 reply rules', { most: 100 })),
   days: optional(t.readonlyArray(Weekday, 'a list of days of the week')),
