@@ -27,6 +27,14 @@ const hasLabel =
   (request: Received): boolean =>
     labelOf(request) === label
 
+test('what is due to the webhooks of a disabled account is posted all the same', async (t) => {
+  const { account, receiver } = await subscribed(t, site, { events: ['interested'] })
+  const { next_engagement_id } = await account.submitted()
+  t.is((await account.manage('PATCH', '', { enabled: false })).status, 200)
+  t.is((await account.report(next_engagement_id, 'event', 'interested')).status, 201)
+  t.is(labelOf(await receiver.receivedOne()), 'interested')
+})
+
 test('started reaches the webhook: a POST with the bearer token and JSON (contract 5 and 6.2)', async (t) => {
   const { account, receiver } = await subscribed(t, site)
   const phone = newPhone()
