@@ -23,8 +23,11 @@ import { ResidenceState, residenceStateOf } from './residence-state.js'
 import { afterOptIn, afterOptOut, Saying, Sayings, wasSaid, wasSaidBeforeOptIn, wasSaidBeforeOptOut } from './saying.js'
 
 /** What a contact, or its number before it was one, said of being contacted, and when that was recorded. */
-const Opt = t.type({ meaning: t.keyof({ opted_out: null, opted_in: null }, 'opted_out or opted_in'), at: Instant })
-export type Opt = t.TypeOf<typeof Opt>
+const OptChange = t.type({
+  meaning: t.keyof({ opted_out: null, opted_in: null }, 'opted_out or opted_in'),
+  at: Instant,
+})
+export type OptChange = t.TypeOf<typeof OptChange>
 
 export const ContactEvent = t.union([
   eventOf(
@@ -90,15 +93,15 @@ export const ContactEvent = t.union([
   /** It may be written to again. `said`: as above. */
   eventOf('ContactOptedIn', t.intersection([t.type({ engagement_id: EngagementId }), t.partial({ said: Saying })])),
   /**
-   * Closes the stream: all that it held of the person is gone, but that nobody may contact the number. `opts`: the
-   * first of the opt-outs and opt-ins, as far as they had been written and could be read then. Older versions left
-   * them out.
+   * Closes the stream: all that it held of the person is gone, but that nobody may contact the number. `opt_history`:
+   * the first of the opt-outs and opt-ins, as far as they had been written and could be read then. Older versions left
+   * it out.
    */
   eventOf(
     'ContactErased',
     t.intersection([
       t.type({ contact_id: ContactId, account_id: AccountId, erasure_id: ErasureId, opted_out: t.boolean }),
-      t.partial({ opts: t.readonlyArray(Opt) }),
+      t.partial({ opt_history: t.readonlyArray(OptChange) }),
     ]),
   ),
   /** The lead was accepted while the contact was being erased. */
@@ -109,11 +112,26 @@ export const ContactEvent = t.union([
 export type ContactEvent = t.TypeOf<typeof ContactEvent>
 type EngagedFacts = Extract<ContactEvent, { readonly type: 'ContactEngaged' }>['data']
 
+/** The opt-out or opt-in that an event tells of; undefined where it tells of none. */
+export const optChangeIn = (event: { readonly type: string; readonly time: Instant }): OptChange | undefined => {
+  const { time: at } = event
+  switch (event.type) {
+    case 'ContactOptedOut':
+    case 'NumberOptedOut':
+      return { meaning: 'opted_out', at }
+    case 'ContactOptedIn':
+    case 'NumberOptedIn':
+      return { meaning: 'opted_in', at }
+    default:
+      return undefined
+  }
+}
+
 /** Engagements of one contact that may be open at a time, so that no event has to name more of them. */
 export const mostOpen = 100
 
 /** Opt-outs and opt-ins that an erasure leaves at most. */
-export const mostOpts = 1_000
+export const mostOptChanges = 1_000
 
 /** Leads that a contact remembers. A number may be submitted for years: what is known of it must not grow. */
 const rememberedLeads = 100
@@ -215,7 +233,7 @@ export type ContactCommand =
       readonly type: 'EraseContact'
       readonly contactId: ContactId
       readonly erasureId: ErasureId
-      readonly opts: ReadonlyArray<Opt>
+      readonly optHistory: ReadonlyArray<OptChange>
     }
 
 export type ContactRefusal = { readonly kind: 'contact-not-found' }
@@ -331,26 +349,12 @@ const decide = (
     case 'EraseContact': {
       if (state.kind === 'erased') return E.right([])
       const { contactId: contact_id, erasureId: erasure_id } = command
-      const opts = command.opts.slice(0, mostOpts)
-      const data = { contact_id, account_id: state.accountId, erasure_id, opted_out: state.optedOut, opts }
+      const opt_history = command.optHistory.slice(0, mostOptChanges)
+      const data = { contact_id, account_id: state.accountId, erasure_id, opted_out: state.optedOut, opt_history }
       return E.right([{ type: 'ContactErased', data }])
     }
     default:
       return unreachable(command)
-  }
-}
-
-/** Undefined where an event tells of no opt-out and no opt-in. */
-export const optOf = ({ type, time: at }: { readonly type: string; readonly time: Instant }): Opt | undefined => {
-  switch (type) {
-    case 'ContactOptedOut':
-    case 'NumberOptedOut':
-      return { meaning: 'opted_out', at }
-    case 'ContactOptedIn':
-    case 'NumberOptedIn':
-      return { meaning: 'opted_in', at }
-    default:
-      return undefined
   }
 }
 

@@ -1,4 +1,4 @@
-import { contact, optOf, type ContactCommand, type Opt } from '../../domain/contact.js'
+import { contact, optChangeIn, type ContactCommand, type OptChange } from '../../domain/contact.js'
 import { streamOf } from '../../domain/decider.js'
 import type { ContactId, ErasureId } from '../../domain/ids.js'
 import type { EventStore, StoreFailure } from '../../domain/ports.js'
@@ -18,13 +18,13 @@ export const eraseContactCommand = async (
   contactId: ContactId,
   erasureId: ErasureId,
 ): Promise<Either<StoreFailure, EraseContact>> => {
-  const opts: Array<Opt> = []
-  const command = E.right({ type: 'EraseContact', contactId, erasureId, opts } as const)
+  const optHistory: Array<OptChange> = []
+  const command = E.right({ type: 'EraseContact', contactId, erasureId, optHistory } as const)
   for (let from = 0; ;) {
     const page = await read(streamOf(contact, contactId), from, pageSize)
     if (E.isLeft(page)) return page.left.kind === 'corrupt' ? command : page
     const { events } = page.right
-    opts.push(...events.flatMap((event) => optOf(event) ?? []))
+    optHistory.push(...events.flatMap((event) => optChangeIn(event) ?? []))
     const last = events.at(-1)
     if (last === undefined || events.length < pageSize) return command
     from = last.revision + 1

@@ -2,10 +2,10 @@ import test from 'ava'
 import {
   contact,
   hasOptedIn,
-  mostOpts,
+  mostOptChanges,
   type ContactCommand,
   type ContactEvent,
-  type Opt,
+  type OptChange,
 } from '../../domain/contact.js'
 import type { Saying } from '../../domain/saying.js'
 import { fold } from '../../domain/decider.js'
@@ -434,11 +434,11 @@ test('what these events make of a contact is version 3 of its snapshot: what dif
   })
 })
 
-const erased = (opted_out = false, opts: ReadonlyArray<Opt> = []): ContactEvent => ({
+const erased = (opted_out = false, opt_history: ReadonlyArray<OptChange> = []): ContactEvent => ({
   type: 'ContactErased',
-  data: { contact_id: contactId(), account_id: accountId(), erasure_id: erasureId(), opted_out, opts },
+  data: { contact_id: contactId(), account_id: accountId(), erasure_id: erasureId(), opted_out, opt_history },
 })
-const erase = { type: 'EraseContact', contactId: contactId(), erasureId: erasureId(), opts: [] } as const
+const erase = { type: 'EraseContact', contactId: contactId(), erasureId: erasureId(), optHistory: [] } as const
 const optedOutIn = (n: number): ContactEvent => ({ type: 'ContactOptedOut', data: { engagement_id: engagementId(n) } })
 
 test('who opts in before a contact has begun, or after, has opted in since that which was erased', (t) => {
@@ -466,13 +466,13 @@ test('an erasure leaves of a contact whose it was, and whether it had opted out'
 })
 
 test('an erasure leaves when a contact opted out and in, the first of it', (t) => {
-  const opts = Array.from({ length: mostOpts + 1 }, (_, n): Opt => ({
+  const optHistory = Array.from({ length: mostOptChanges + 1 }, (_, n): OptChange => ({
     meaning: n % 2 === 0 ? 'opted_out' : 'opted_in',
     at: at(n),
   }))
   given(t, contact, created, engaged(1), optedOutIn(1))
-    .when({ ...erase, opts })
-    .then(erased(true, opts.slice(0, mostOpts)))
+    .when({ ...erase, optHistory })
+    .then(erased(true, optHistory.slice(0, mostOptChanges)))
 })
 
 test('a contact is erased once, also where nothing stands before its erasure any more', (t) => {

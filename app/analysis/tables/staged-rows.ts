@@ -4,9 +4,9 @@ import type { Recorded } from '../../../domain/event.js'
 import type { Category, DomainEvent } from '../../../domain/events.js'
 import { marketingSource } from '../../../domain/marketing-source.js'
 import { residenceStateOf } from '../../../domain/residence-state.js'
-import { contactOptOf, erasedOptsOf } from './contact-opts.js'
 import { deliveryChanges } from './delivery-changes.js'
 import { messageChanges } from './message-changes.js'
+import { contactOptChange, erasedOptChanges } from './opt-changes.js'
 
 type Event = Recorded<DomainEvent>
 
@@ -42,7 +42,7 @@ const attribution = {
   engagement_id: 'VARCHAR',
 } as const
 
-const optColumns = { contact_id: 'VARCHAR', meaning: 'VARCHAR' } as const
+const optChangeColumns = { contact_id: 'VARCHAR', meaning: 'VARCHAR' } as const
 
 const dueColumns = {
   delivery_id: 'VARCHAR',
@@ -84,8 +84,8 @@ const stagesByName = {
         ? { ...data.details, contact_id: idIn(contact, stream) }
         : undefined,
   },
-  contact_opts: { category: 'contact', columns: optColumns, rowOf: contactOptOf },
-  contacts_erased: { category: 'contact', columns: optColumns, rowOf: erasedOptsOf },
+  contact_opt_changes: { category: 'contact', columns: optChangeColumns, rowOf: contactOptChange },
+  contacts_erased: { category: 'contact', columns: optChangeColumns, rowOf: erasedOptChanges },
   engagement_started: {
     category: 'engagement',
     columns: { ...attribution, submitted_at: 'TIMESTAMPTZ', state: 'VARCHAR', playbook_version: 'INTEGER' },
@@ -213,7 +213,7 @@ export const stageNames = Object.keys(stages) as ReadonlyArray<StageName>
 export const erasures = [
   { rows: 'remark_made', erasure: 'remarks_erased', of: 'engagement_id' },
   { rows: 'contact_details', erasure: 'contacts_erased', of: 'contact_id' },
-  { rows: 'contact_opts', erasure: 'contacts_erased', of: 'contact_id' },
+  { rows: 'contact_opt_changes', erasure: 'contacts_erased', of: 'contact_id' },
   { rows: 'lead_submitted', erasure: 'leads_erased', of: 'lead_id' },
   // The columns that stay are in `deliveries_erased`.
   { rows: 'delivery_due', erasure: 'deliveries_erased', of: 'delivery_id' },

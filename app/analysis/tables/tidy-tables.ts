@@ -49,7 +49,7 @@ const tablesByName = {
       ['email', 'VARCHAR', 'personal'],
       ['phone', 'VARCHAR', 'personal'],
     ],
-    stages: [...leadStages, 'activity_recorded', 'contact_details', 'contact_opts', 'contacts_erased'],
+    stages: [...leadStages, 'activity_recorded', 'contact_details', 'contact_opt_changes', 'contacts_erased'],
     key: 'contact_id',
     order: ['created_at', 'contact_id'],
     // The last word in the contact's own stream counts. Where an older version erased it, activities alone tell when it
@@ -70,13 +70,13 @@ const tablesByName = {
           min(recorded_at) FILTER (meaning = 'opted_out') AS opted_out_at,
           arg_max(meaning, revision) = 'opted_out' AS opted_out
         FROM (
-          FROM contact_opts
+          FROM contact_opt_changes
           UNION ALL BY NAME FROM contacts_erased
           UNION ALL BY NAME
           SELECT contact_id, label AS meaning, recorded_at, -1 AS revision FROM activity_recorded
           WHERE label = 'opted_out'
         ) GROUP BY contact_id
-      ) AS opts USING (contact_id)
+      ) AS opt_changes USING (contact_id)
       LEFT JOIN (
         FROM contact_details
         QUALIFY row_number() OVER (PARTITION BY contact_id ORDER BY revision DESC) = 1

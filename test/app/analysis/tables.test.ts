@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { columnsOf, tableNames } from '../../../app/analysis/tables/tidy-tables.js'
 import { loadTables } from '../../../app/cli/analysis/load-tables.js'
 import { neverAborted } from '../../../domain/abortable.js'
-import type { Opt } from '../../../domain/contact.js'
+import type { OptChange } from '../../../domain/contact.js'
 import type { ConversionRecordFacts } from '../../../domain/conversion-record.js'
 import type { DeliveryEvent } from '../../../domain/delivery.js'
 import type { Instant } from '../../../domain/instant.js'
@@ -156,17 +156,17 @@ test('who opted out of the sender before the account used it is opted out', asyn
 test('of an opt-out and an opt-in in one millisecond the later one counts, also once the contact is erased', async (t) => {
   const of = { engagement_id: engagementId() }
   const ids = { contact_id: contactId(), account_id: accountId(), erasure_id: erasureId() }
-  const out: Opt = { meaning: 'opted_out', at: at(2_000) }
-  const back: Opt = { meaning: 'opted_in', at: at(2_000) }
+  const out: OptChange = { meaning: 'opted_out', at: at(2_000) }
+  const back: OptChange = { meaning: 'opted_in', at: at(2_000) }
   const types = { opted_out: 'ContactOptedOut', opted_in: 'ContactOptedIn' } as const
-  for (const opts of [
+  for (const changes of [
     [out, back],
     [out, back, out],
   ]) {
-    const isOut = opts.at(-1) === out
+    const isOut = changes.at(-1) === out
     const submitted = { type: 'LeadSubmitted', data: leadFacts() } as const
-    const said = opts.map(({ meaning }) => [`contact-${contactId()}`, { type: types[meaning], data: of }] as const)
-    const erased = { type: 'ContactErased', data: { ...ids, opted_out: isOut, opts } } as const
+    const said = changes.map(({ meaning }) => [`contact-${contactId()}`, { type: types[meaning], data: of }] as const)
+    const erased = { type: 'ContactErased', data: { ...ids, opted_out: isOut, opt_history: changes } } as const
     const known = logOf([`lead-${leadId()}`, submitted], ...said)
     const closed = logOf([`lead-${leadId()}`, submitted], [`contact-${contactId()}`, erased])
     for (const history of [known, closed]) {

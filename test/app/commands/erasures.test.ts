@@ -66,8 +66,8 @@ test('what closes a contact tells when it opted out', async (t) => {
   const ids = { contact_id: contactId(), account_id: accountId() }
   await writeHistory(store, logOf([`contact-${contactId()}`, { type: 'NumberOptedOut', data: ids }]))
   await erase()
-  const opts = [{ meaning: 'opted_out', at: at(1_000) }]
-  t.deepEqual(given.at(-1), { type: 'EraseContact', contactId: contactId(), erasureId, opts })
+  const optHistory = [{ meaning: 'opted_out', at: at(1_000) }]
+  t.deepEqual(given.at(-1), { type: 'EraseContact', contactId: contactId(), erasureId, optHistory })
 })
 
 test('an erasure that is asked for again waits for nothing, and tells how far the first one has come', async (t) => {

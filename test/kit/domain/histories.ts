@@ -268,7 +268,8 @@ export const historyOf = (taken: ReadonlyArray<Step>): History => {
         const erasure_id = erasureIdOf(contact_id)
         const facts = { erasure_id, account_id, contact_id, by: 'operator' }
         execute(erasure, erasure_id, { type: 'RequestErasure', facts })
-        execute(contact, contact_id, { type: 'EraseContact', contactId: contact_id, erasureId: erasure_id, opts: [] })
+        const closing = { contactId: contact_id, erasureId: erasure_id, optHistory: [] }
+        execute(contact, contact_id, { type: 'EraseContact', ...closing })
         return
       }
       case 'report an activity': {

@@ -28,13 +28,13 @@ test('whatever stands between them, an erasure tells of every opt-out and opt-in
   )
   const read = (_stream: string, from = 0, count = 1) =>
     Promise.resolve(E.right({ events: history.slice(from, from + count), revision: history.length - 1 }))
-  const opts = [
+  const optHistory = [
     { meaning: 'opted_out', at: history[0]?.time },
     { meaning: 'opted_in', at: history[1]?.time },
     { meaning: 'opted_out', at: history.at(-2)?.time },
     { meaning: 'opted_in', at: history.at(-1)?.time },
   ]
-  const command = { type: 'EraseContact', contactId: contactId(), erasureId: erasureId(), opts }
+  const command = { type: 'EraseContact', contactId: contactId(), erasureId: erasureId(), optHistory }
   t.deepEqual(await eraseContactCommand({ read }, contactId(), erasureId()), E.right(command) as never)
 })
 
@@ -52,7 +52,7 @@ test('an event that can not be decoded keeps nobody from being erased', async (t
   const corrupt = { kind: 'corrupt', reason: 'an event holds no JSON' } as const
   const read = (_stream: string, from = 0) =>
     Promise.resolve(from === 0 ? E.right({ events: page, revision: 100 }) : E.left(corrupt))
-  const opts = [{ meaning: 'opted_out', at: page[0]?.time }]
-  const command = { type: 'EraseContact', contactId: contactId(), erasureId: erasureId(), opts }
+  const optHistory = [{ meaning: 'opted_out', at: page[0]?.time }]
+  const command = { type: 'EraseContact', contactId: contactId(), erasureId: erasureId(), optHistory }
   t.deepEqual(await eraseContactCommand({ read }, contactId(), erasureId()), E.right(command) as never)
 })

@@ -41,7 +41,7 @@ test('however many leads came too late, a contact is closed and nothing of it is
   const run = async (command: ContactCommand, assumed?: ReturnType<typeof newAggregate<typeof contact.initial>>) =>
     rightOf(await commandHandler.execute(contact, contactId(), command, envelope, assumed))
   await run(engage(1), newAggregate(contact))
-  const erase: ContactCommand = { type: 'EraseContact', contactId: contactId(), erasureId: erasureId(), opts: [] }
+  const erase: ContactCommand = { type: 'EraseContact', contactId: contactId(), erasureId: erasureId(), optHistory: [] }
   // At once, by who was asked: the process manager comes later.
   await run(erase)
   for (let n = 2; n < 250; n += 1) await run(engage(n))

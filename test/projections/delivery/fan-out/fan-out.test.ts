@@ -94,7 +94,7 @@ test('nothing becomes due of a contact that was erased before the fan-out came t
   for (const isErased of [false, true]) {
     const { submit, commandHandler, envelope, run, written } = await openFanOutStage((stored) => stored, isErased)
     await submit(1)
-    const erase = { type: 'EraseContact', contactId: contactId(), erasureId: erasureId(), opts: [] } as const
+    const erase = { type: 'EraseContact', contactId: contactId(), erasureId: erasureId(), optHistory: [] } as const
     if (isErased) rightOf(await commandHandler.execute(contact, contactId(), erase, envelope))
     await run()
     t.is((await written('delivery')).length, isErased ? 0 : 1)

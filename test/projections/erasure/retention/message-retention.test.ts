@@ -54,7 +54,7 @@ const removed = async (
   if (erasing.includes('contact')) {
     const facts = { erasure_id: erasureId, account_id, contact_id, by: 'operator' }
     rightOf(await commandHandler.execute(erasure, erasureId, { type: 'RequestErasure', facts }, by))
-    const command = { type: 'EraseContact', contactId: contact_id, erasureId, opts: [] } as const
+    const command = { type: 'EraseContact', contactId: contact_id, erasureId, optHistory: [] } as const
     rightOf(await commandHandler.execute(contact, contact_id, command, by))
   }
   if (erasing.includes('message')) {
