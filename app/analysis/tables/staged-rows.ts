@@ -25,12 +25,13 @@ type Stage = {
   readonly personal?: ReadonlySet<string>
   /**
    * One row or several, as values by column; values of no column are left out. Undefined where none follows. A row may
-   * name an earlier `recorded_at` than its event's.
+   * name another `recorded_at` and `revision` than its event's: what a closing event tells of is ordered before it, by
+   * its index.
    */
   readonly rowOf: (event: Event) => Row | ReadonlyArray<Row> | undefined
 }
 
-/** Columns of every stage: when the event was recorded, and its revision. */
+/** Columns of every stage: when the event was recorded, and its revision, unless the row names others. */
 const always = { recorded_at: 'TIMESTAMPTZ', revision: 'BIGINT' } as const
 
 const attribution = {
@@ -85,7 +86,7 @@ const stagesByName = {
         : undefined,
   },
   contact_opt_changes: { category: 'contact', columns: optChangeColumns, rowOf: contactOptChange },
-  contacts_erased: { category: 'contact', columns: optChangeColumns, rowOf: erasedOptChanges },
+  erased_contact_opt_changes: { category: 'contact', columns: optChangeColumns, rowOf: erasedOptChanges },
   engagement_started: {
     category: 'engagement',
     columns: { ...attribution, submitted_at: 'TIMESTAMPTZ', state: 'VARCHAR', playbook_version: 'INTEGER' },
@@ -212,8 +213,8 @@ export const stageNames = Object.keys(stages) as ReadonlyArray<StageName>
  */
 export const erasures = [
   { rows: 'remark_made', erasure: 'remarks_erased', of: 'engagement_id' },
-  { rows: 'contact_details', erasure: 'contacts_erased', of: 'contact_id' },
-  { rows: 'contact_opt_changes', erasure: 'contacts_erased', of: 'contact_id' },
+  { rows: 'contact_details', erasure: 'erased_contact_opt_changes', of: 'contact_id' },
+  { rows: 'contact_opt_changes', erasure: 'erased_contact_opt_changes', of: 'contact_id' },
   { rows: 'lead_submitted', erasure: 'leads_erased', of: 'lead_id' },
   // The columns that stay are in `deliveries_erased`.
   { rows: 'delivery_due', erasure: 'deliveries_erased', of: 'delivery_id' },

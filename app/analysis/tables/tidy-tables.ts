@@ -49,7 +49,13 @@ const tablesByName = {
       ['email', 'VARCHAR', 'personal'],
       ['phone', 'VARCHAR', 'personal'],
     ],
-    stages: [...leadStages, 'activity_recorded', 'contact_details', 'contact_opt_changes', 'contacts_erased'],
+    stages: [
+      ...leadStages,
+      'activity_recorded',
+      'contact_details',
+      'contact_opt_changes',
+      'erased_contact_opt_changes',
+    ],
     key: 'contact_id',
     order: ['created_at', 'contact_id'],
     // The last word in the contact's own stream counts. Where an older version erased it, activities alone tell when it
@@ -71,7 +77,7 @@ const tablesByName = {
           arg_max(meaning, revision) = 'opted_out' AS opted_out
         FROM (
           FROM contact_opt_changes
-          UNION ALL BY NAME FROM contacts_erased
+          UNION ALL BY NAME FROM erased_contact_opt_changes
           UNION ALL BY NAME
           SELECT contact_id, label AS meaning, recorded_at, -1 AS revision FROM activity_recorded
           WHERE label = 'opted_out'
