@@ -12,13 +12,13 @@ import { message } from '../../domain/message.js'
 import type { CommandHandler, EventStore, StoreFailure, Time } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import type { Collection, Documents } from '../../projections/ports.js'
-import { eraseContactCommand } from '../../projections/erasure/erased-contact.js'
+import { closingCommandOf } from '../../projections/erasure/contact-closing.js'
 import { exponentialBackoff } from '../../projections/subscriptions/retries/backoff.js'
 import type { LeasedFollower } from '../../projections/subscriptions/leased-follower.js'
+import { haveCaughtUp, type ReadModelFollower } from './caught-up-read-models.js'
 import type { ClientCommands } from './client-commands.js'
 import { loadState } from './states/current-states.js'
 import { longestTrust } from './states/in-memory-projection.js'
-import { haveCaughtUp, type ReadModelFollower } from './states/caught-up-read-models.js'
 
 /** How far an erasure has come. */
 type ErasureEnd = {
@@ -130,10 +130,10 @@ type ErasingPorts = {
 type Erased = { readonly accountId: AccountId; readonly contactId: ContactId; readonly by: string }
 
 /**
- * Erases a contact of this account and waits some seconds for the end. A repeat changes nothing and tells how far the
- * erasure has come. `events` are those of the request: none where it is repeated.
+ * Requests that a contact of this account is erased, closes it at once, and waits some seconds for the end. A repeat
+ * changes nothing and tells how far the erasure has come. `events` are those of the request: none where it is repeated.
  */
-export const eraseContact = async (
+export const requestErasure = async (
   { store, clientCommands, erasures }: ErasingPorts,
   { accountId, contactId, by }: Erased,
   actor: string,
@@ -147,7 +147,7 @@ export const eraseContact = async (
   if (E.isLeft(requested)) return requested
   // At once, so that no lead joins the contact and nothing is reported of it from the answer on, however long the rest
   // takes.
-  const closing = await eraseContactCommand(store, contactId, erasureId)
+  const closing = await closingCommandOf(store, contactId, erasureId)
   if (E.isLeft(closing)) return closing
   const closed = await clientCommands.execute(contact, contactId, closing.right, actor)
   // Only a lead is ever forgotten.

@@ -1,4 +1,4 @@
-import { contact, type Opt } from '../../domain/contact.js'
+import { contact, type OptChange } from '../../domain/contact.js'
 import { saidTextIdOf, senderOptOutIdOf } from '../../domain/derived-id.js'
 import { strictlyAfter, type Instant } from '../../domain/instant.js'
 import type { DomainEvent } from '../../domain/events.js'
@@ -20,7 +20,7 @@ type SenderOptOutPorts = {
 }
 
 /** What a text means to the sender that it came to, where it means something. */
-export type OptMeaning = Opt['meaning']
+export type OptMeaning = OptChange['meaning']
 
 /** `meaning`: undefined where it means nothing to the sender. `saidAt`: its order at the sender. */
 export type SenderOpt = { readonly meaning: OptMeaning | undefined; readonly saidAt: Instant | undefined }

@@ -22,8 +22,8 @@ import type { Checkpoint } from '../subscriptions/checkpoint.js'
 import { caughtUp, type Awaited } from './caught-up.js'
 import { close } from './stream-closing.js'
 import type { ConcurrentFollower } from './concurrent-follower.js'
+import { closingCommandOf } from './contact-closing.js'
 import { entriesOf } from './contact-entries.js'
-import { eraseContactCommand } from './erased-contact.js'
 import { eraseLastMessage, eraseMessage, eraseMessages, type MessageErasure } from './erased-messages.js'
 import { eraseDeliveries, type DeliveryErasurePorts } from './erased-delivery.js'
 import type { CopyPorts } from './found-copies.js'
@@ -146,7 +146,7 @@ const erase = async (ports: EraserPorts, event: Requested, stopping: AbortSignal
   const { state } = orThrow(await commandHandler.load(erasure, erasureId))
   if (state.kind === 'completed') return
   const dropping = { why: 'contact-erased', envelopeOf: (id: string) => envelopeOf(event, id), stopping } as const
-  let newest = await eraseContact(ports, event)
+  let newest = await closeContact(ports, event)
   await eraseDeliveries(ports, contactId, dropping)
   await caughtUp(time, reactions, newest, stopping)
   await caughtUp(time, timeline, newest, stopping)
@@ -175,9 +175,9 @@ const erase = async (ports: EraserPorts, event: Requested, stopping: AbortSignal
   executedOrThrow('the end of an erasure', done)
 }
 
-const eraseContact = async (ports: EraserPorts, event: Requested): Promise<Position> => {
+const closeContact = async (ports: EraserPorts, event: Requested): Promise<Position> => {
   const { contact_id: id, erasure_id: erasureId } = event.data
-  const command = orThrow(await eraseContactCommand(ports.store, id, erasureId))
+  const command = orThrow(await closingCommandOf(ports.store, id, erasureId))
   const envelope = envelopeOf(event, id)
   const closing = await close(ports, { decider: contact, id, command, by: 'ContactErased', envelope })
   const position = closing?.position ?? beginning

@@ -3,7 +3,7 @@ import { contact } from '../../../domain/contact.js'
 import { Asker } from '../../../domain/erasure.js'
 import { ContactId, type AccountId } from '../../../domain/ids.js'
 import { E, flow, type TaskEither } from '../../../domain/prelude.js'
-import { eraseContact } from '../../commands/erasures.js'
+import { requestErasure } from '../../commands/erasures.js'
 import { loadState } from '../../commands/states/current-states.js'
 import type { Endpoint } from '../../http/endpoint.js'
 import type { Problem } from '../../http/problem.js'
@@ -29,7 +29,7 @@ export const erasureEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Ope
       withBody(EraseRequest),
       bind('known', ({ account: { accountId }, contact_id }) => ownContact(ports, accountId, contact_id)),
       execute(({ account: { accountId }, contact_id: contactId, body, caller: { actor } }) =>
-        eraseContact(ports, { accountId, contactId, by: body.by ?? actor }, actor),
+        requestErasure(ports, { accountId, contactId, by: body.by ?? actor }, actor),
       ),
       answer(200, ({ result: { isPurged, summary } }) => ({
         erased: isPurged ? true : 'pending',

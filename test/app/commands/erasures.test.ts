@@ -1,5 +1,5 @@
 import test from 'ava'
-import { eraseContact, erasuresOn, type Erasures } from '../../../app/commands/erasures.js'
+import { requestErasure, erasuresOn, type Erasures } from '../../../app/commands/erasures.js'
 import type { ClientCommands } from '../../../app/commands/client-commands.js'
 import { abortable } from '../../../domain/abortable.js'
 import { erasureIdOf } from '../../../domain/derived-id.js'
@@ -46,7 +46,7 @@ const stage = ({ isRepeated = false, failing = 'none' } = {}) => {
     },
   }
   const store = memoryEventStore(memoryLog())
-  return { asked, given, store, erase: () => eraseContact({ store, clientCommands, erasures }, erased, 'operator') }
+  return { asked, given, store, erase: () => requestErasure({ store, clientCommands, erasures }, erased, 'operator') }
 }
 
 const commands = [

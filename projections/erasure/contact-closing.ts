@@ -13,7 +13,7 @@ const pageSize = 100
  * The command that closes a contact, with what its stream tells of opting out and in. An event that can't be decoded
  * ends what it tells, and keeps nobody from being erased.
  */
-export const eraseContactCommand = async (
+export const closingCommandOf = async (
   { read }: Pick<EventStore, 'read'>,
   contactId: ContactId,
   erasureId: ErasureId,

@@ -1,7 +1,7 @@
-import { withinLimit } from '../../../domain/abortable.js'
-import type { Position } from '../../../domain/event.js'
-import type { Time } from '../../../domain/ports.js'
-import type { LeasedFollower } from '../../../projections/subscriptions/leased-follower.js'
+import { withinLimit } from '../../domain/abortable.js'
+import type { Position } from '../../domain/event.js'
+import type { Time } from '../../domain/ports.js'
+import type { LeasedFollower } from '../../projections/subscriptions/leased-follower.js'
 
 /** What maintains a read model. */
 export type ReadModelFollower = Pick<LeasedFollower, 'caughtUpTo' | 'position'>

@@ -1,6 +1,6 @@
 import test from 'ava'
 import { E } from '../../../domain/prelude.js'
-import { eraseContactCommand } from '../../../projections/erasure/erased-contact.js'
+import { closingCommandOf } from '../../../projections/erasure/contact-closing.js'
 import { logOf } from '../../kit/domain/log.js'
 import {
   accountId,
@@ -35,13 +35,13 @@ test('whatever stands between them, an erasure tells of every opt-out and opt-in
     { meaning: 'opted_in', at: history.at(-1)?.time },
   ]
   const command = { type: 'EraseContact', contactId: contactId(), erasureId: erasureId(), optHistory }
-  t.deepEqual(await eraseContactCommand({ read }, contactId(), erasureId()), E.right(command) as never)
+  t.deepEqual(await closingCommandOf({ read }, contactId(), erasureId()), E.right(command) as never)
 })
 
 test('a contact whose stream can not be read is not erased', async (t) => {
   const unavailable = { kind: 'unavailable', reason: 'the disk is full' } as const
   const read = () => Promise.resolve(E.left(unavailable))
-  t.deepEqual(await eraseContactCommand({ read }, contactId(), erasureId()), E.left(unavailable))
+  t.deepEqual(await closingCommandOf({ read }, contactId(), erasureId()), E.left(unavailable))
 })
 
 test('an event that can not be decoded keeps nobody from being erased', async (t) => {
@@ -54,5 +54,5 @@ test('an event that can not be decoded keeps nobody from being erased', async (t
     Promise.resolve(from === 0 ? E.right({ events: page, revision: 100 }) : E.left(corrupt))
   const optHistory = [{ meaning: 'opted_out', at: page[0]?.time }]
   const command = { type: 'EraseContact', contactId: contactId(), erasureId: erasureId(), optHistory }
-  t.deepEqual(await eraseContactCommand({ read }, contactId(), erasureId()), E.right(command) as never)
+  t.deepEqual(await closingCommandOf({ read }, contactId(), erasureId()), E.right(command) as never)
 })
