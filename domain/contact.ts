@@ -156,8 +156,8 @@ const ContactState = t.union([
       ]),
       /** The leads that were engaged last. */
       leads: t.readonlyArray(SubmittedLead),
-      /** No lead that was forgotten was submitted after this. */
-      forgottenUntil: t.union([Instant, t.undefined]),
+      /** No lead that it engaged and does not remember was submitted after this. */
+      unrememberedUntil: t.union([Instant, t.undefined]),
       lastEngagedAt: t.union([Instant, t.undefined]),
       /** Engagements that neither a conversion nor a later lead has ended, in their order. */
       unconverted: t.readonlyArray(EngagementId),
@@ -238,8 +238,8 @@ export type ContactCommand =
 
 export type ContactRefusal = { readonly kind: 'contact-not-found' }
 
-/** The lead was submitted so long ago that the contact may have engaged it and forgotten: its engagement tells. */
-type ForgottenLead = { readonly kind: 'lead-forgotten' }
+/** The lead was submitted so long ago that the contact may have engaged it and not remember: its engagement tells. */
+type UnrememberedLead = { readonly kind: 'lead-not-remembered' }
 
 const evolve = (state: ContactState, event: ContactEvent): ContactState => {
   if (event.type === 'ContactCreated') {
@@ -251,7 +251,7 @@ const evolve = (state: ContactState, event: ContactEvent): ContactState => {
       byAge: Object.keys(event.data.details.additional_info),
       newest: undefined,
       leads: [],
-      forgottenUntil: undefined,
+      unrememberedUntil: undefined,
       lastEngagedAt: undefined,
       unconverted: [],
       records: [],
@@ -314,12 +314,12 @@ const engagedState = (
   const newest = { leadId: lead_id, submittedAt: submitted_at, sourceId: source_id, engagementId: engagement_id }
   const lead = { leadId: lead_id, submittedAt: submitted_at }
   const leads = [...state.leads, lead]
-  const forgotten = leads.length > rememberedLeads ? leads.shift() : undefined
+  const unremembered = leads.length > rememberedLeads ? leads.shift() : undefined
   return {
     ...state,
     newest: isNewer(lead, state.newest) ? newest : state.newest,
     leads,
-    forgottenUntil: latest(state.forgottenUntil, forgotten?.submittedAt),
+    unrememberedUntil: latest(state.unrememberedUntil, unremembered?.submittedAt),
     lastEngagedAt: engaged_at,
     unconverted: [...withoutAll(state.unconverted, supersedes), engagement_id],
   }
@@ -331,7 +331,7 @@ const withoutAll = <A>(all: ReadonlyArray<A>, some: ReadonlyArray<A>): ReadonlyA
 const decide = (
   command: ContactCommand,
   state: ContactState,
-): Either<ContactRefusal | ForgottenLead, ReadonlyArray<ContactEvent>> => {
+): Either<ContactRefusal | UnrememberedLead, ReadonlyArray<ContactEvent>> => {
   if (command.type === 'EngageLead') return engage(command, state)
   if (isOfNumber(command)) return E.right(ofNumber(command, state))
   if (command.type === 'NoteMessage') return E.right(late(command.ids, state))
@@ -433,7 +433,7 @@ const optedOut = (
 const engage = (
   command: Extract<ContactCommand, { readonly type: 'EngageLead' }>,
   state: ContactState,
-): Either<ForgottenLead, ReadonlyArray<ContactEvent>> => {
+): Either<UnrememberedLead, ReadonlyArray<ContactEvent>> => {
   const { contactId, accountId, leadId, sourceId, sourceTitle, playbookId, engagementId, submittedAt } = command
   const livesIn = residenceStateOf(command.details)
   const engaged = (
@@ -476,8 +476,8 @@ const engage = (
     return E.right([{ type: 'LateLeadRefused', data }])
   }
   if (state.leads.some((lead) => lead.leadId === leadId)) return E.right([])
-  const mayBeForgotten = state.forgottenUntil !== undefined && submittedAt <= state.forgottenUntil
-  if (mayBeForgotten && command.isNotEngaged !== true) return E.left({ kind: 'lead-forgotten' })
+  const mayBeEngaged = state.unrememberedUntil !== undefined && submittedAt <= state.unrememberedUntil
+  if (mayBeEngaged && command.isNotEngaged !== true) return E.left({ kind: 'lead-not-remembered' })
   const supersedes = superseded(state.unconverted)
   // The opt-out may have reached the contact that was erased only after this one began, or the sender before the
   // account used it.
@@ -503,7 +503,7 @@ const superseded = (open: ReadonlyArray<EngagementId>): ReadonlyArray<Engagement
 const isNewer = ({ leadId, submittedAt }: SubmittedLead, than: SubmittedLead | undefined): boolean =>
   than === undefined || submittedAt > than.submittedAt || (submittedAt === than.submittedAt && leadId > than.leadId)
 
-export const contact: Decider<ContactState, ContactCommand, ContactEvent, ContactRefusal | ForgottenLead> = {
+export const contact: Decider<ContactState, ContactCommand, ContactEvent, ContactRefusal | UnrememberedLead> = {
   category: 'contact',
   initial: { kind: 'unknown' },
   evolve,

@@ -150,8 +150,8 @@ export const requestErasure = async (
   const closing = await closingCommandOf(store, contactId, erasureId)
   if (E.isLeft(closing)) return closing
   const closed = await clientCommands.execute(contact, contactId, closing.right, actor)
-  // Only a lead is ever forgotten.
-  if (E.isLeft(closed)) return E.left(closed.left.kind === 'lead-forgotten' ? unexpected : closed.left)
+  // Said of no command but `EngageLead`.
+  if (E.isLeft(closed)) return E.left(closed.left.kind === 'lead-not-remembered' ? unexpected : closed.left)
   const { events } = requested.right
   // Another erasure may have begun those of the account within the last second.
   if (events.length > 0) await erasures.knownToAll()

@@ -132,7 +132,7 @@ const recordForStranger = async (
   if (person.right.kind === 'known') return E.right(true)
   const type = meaning === 'opted_out' ? 'OptOutNumber' : 'OptInNumber'
   const done = await clientCommands.execute(contact, contactId, { type, contactId, accountId, optedOutBefore }, actor)
-  if (E.isLeft(done) && done.left.kind !== 'lead-forgotten') return E.left(done.left)
+  if (E.isLeft(done) && done.left.kind !== 'lead-not-remembered') return E.left(done.left)
   if (E.isRight(done) && done.right.isPending && meaning === 'opted_out') return E.left(engagementsNotEnded)
   return E.right(false)
 }

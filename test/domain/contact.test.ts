@@ -385,18 +385,18 @@ test('what is known of a contact does not grow with its leads', (t) => {
   t.is(size(2_000), size(200))
 })
 
-test('a lead that may have been forgotten is engaged only once its own stream was asked', (t) => {
+test('a lead that the contact may not remember is engaged only once its own stream was asked', (t) => {
   const many = afterLeads(150)
   given(t, contact, ...many)
     .when(engageLead(51))
     .isAlreadySo()
   given(t, contact, ...many)
     .when(engageLead(50))
-    .refuses('lead-forgotten')
+    .refuses('lead-not-remembered')
   const late = engageLead(200, { submittedAt: at(50_000), at: at(200_000) })
   given(t, contact, ...many)
     .when(late)
-    .refuses('lead-forgotten')
+    .refuses('lead-not-remembered')
   given(t, contact, ...many)
     .when({ ...late, isNotEngaged: true })
     .then(engaged(200, { submittedAt: at(50_000), engagedAt: at(200_000), supersedes: [engagementId(51)] }))

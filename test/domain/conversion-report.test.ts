@@ -33,7 +33,7 @@ const contact = {
   byAge: [],
   newest: { leadId: leadId(3), submittedAt: at(), sourceId: sourceId(3), engagementId: engagementId(3) },
   leads: [],
-  forgottenUntil: undefined,
+  unrememberedUntil: undefined,
   lastEngagedAt: at(),
   unconverted: [engagementId(2), engagementId(3)],
   records: [],

@@ -7,7 +7,7 @@ import type { CommandHandler } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
 import type { Intent } from '../../../domain/reaction.js'
 import { reactions } from '../../../domain/reactions.js'
-import { forgottenLead } from './forgotten-lead.js'
+import { unrememberedLead } from './unremembered-lead.js'
 import { reasonOf } from '../../../domain/failure-reason.js'
 import { isTransient, type CommandFailure } from '../../../projections/parking/final-failure.js'
 
@@ -145,9 +145,9 @@ const carryOut = async (handler: Handler, intent: Intent, event: Recorded<Domain
   const envelope = { actor: 'reaction', cause: event, at: event.time, eventId }
   const assumed = beginningCommands.has(command.type) ? newAggregate(decider) : undefined
   const done = await handler.execute(decider, id, command, envelope, assumed)
-  if (E.isRight(done) || done.left.kind !== 'lead-forgotten' || intent.command.type !== 'EngageLead') return done
-  const forgotten = await forgottenLead(handler, intent.command)
-  if (E.isLeft(forgotten)) return forgotten
-  if (forgotten.right === undefined) return E.right({ events: [] })
-  return handler.execute(decider, id, forgotten.right, envelope)
+  if (E.isRight(done) || done.left.kind !== 'lead-not-remembered' || intent.command.type !== 'EngageLead') return done
+  const unremembered = await unrememberedLead(handler, intent.command)
+  if (E.isLeft(unremembered)) return unremembered
+  if (unremembered.right === undefined) return E.right({ events: [] })
+  return handler.execute(decider, id, unremembered.right, envelope)
 }

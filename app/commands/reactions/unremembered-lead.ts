@@ -6,11 +6,11 @@ import { E, type Either } from '../../../domain/prelude.js'
 type EngageLead = Extract<ContactCommand, { readonly type: 'EngageLead' }>
 
 /**
- * The command for a lead that its contact may have engaged and forgotten; undefined where its engagement has begun, so
- * that nothing is left to do. One that was engaged and has no engagement is engaged once more: the engagement begins
- * once.
+ * The command for a lead that its contact may have engaged and does not remember; undefined where its engagement has
+ * begun, so that nothing is left to do. One that was engaged and has no engagement is engaged once more: the engagement
+ * begins once.
  */
-export const forgottenLead = async (
+export const unrememberedLead = async (
   { load }: Pick<CommandHandler, 'load'>,
   command: EngageLead,
 ): Promise<Either<StoreFailure, EngageLead | undefined>> => {
