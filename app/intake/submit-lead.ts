@@ -6,10 +6,16 @@ import type { EngagementId, ErasureId, LeadId } from '../../domain/ids.js'
 import type { Instant } from '../../domain/instant.js'
 import { lead, type LeadCommand, type LeadEvent, type LeadFacts, type LeadState } from '../../domain/lead.js'
 import type { Clock, CommandHandler, Ids, StoreFailure } from '../../domain/ports.js'
-import { E, flow, type Either, type TaskEither } from '../../domain/prelude.js'
+import { E, flow, type Either } from '../../domain/prelude.js'
 import { followUpOf } from '../../domain/step-times.js'
 import { submissionKey } from '../../domain/submission-key.js'
-import { afterErasure, decodeSubmission, leadFactsOf, type Submission } from '../../domain/submission.js'
+import {
+  afterErasure,
+  decodeSubmission,
+  leadFactsOf,
+  type CurrentContact,
+  type Submission,
+} from '../../domain/submission.js'
 import type { SenderOptOuts } from '../../projections/follow-up/sending/sender-opt-outs.js'
 import type { ClientCommands } from '../commands/client-commands.js'
 import { currentContact } from '../commands/states/current-contact.js'
@@ -35,8 +41,15 @@ export const submitLead = (ports: SubmitPorts): Endpoint<AcceptingSource>['handl
   flow(
     bind('key', ({ request }) => idempotencyKeyIn(request)),
     bind('submission', ({ request, caller }) => submissionIn(request, caller, ports.clock.now())),
-    bind('facts', ({ caller, key, submission }) => factsOf(ports, caller, key, submission)),
-    execute(({ caller, key, facts }) => submit(ports, caller, key, facts)),
+    bind('contact', ({ caller, submission }) => currentContact(ports.commandHandler, caller, submission.details.phone)),
+    bind('optedOut', ({ caller, submission }) => ports.senderOptOuts.includes(caller.sender, submission.details.phone)),
+    bind('facts', ({ caller, submission, contact, optedOut }) =>
+      E.right(factsOf(ports, caller, submission, { ...contact, optedOutBefore: contact.optedOutBefore || optedOut })),
+    ),
+    bind('leadId', ({ caller, key, facts }) =>
+      key === undefined ? E.right(facts.lead_id) : claimKey(ports, caller, key, facts),
+    ),
+    execute(({ caller, key, facts, leadId }) => submit(ports, caller, key, { ...facts, lead_id: leadId })),
     bind('ids', ({ result }) => idsOf(result.state)),
     answer(200, ({ ids }) => ids),
   )
@@ -48,33 +61,42 @@ const submissionIn = ({ body }: Request, { playbook }: AcceptingSource, now: Ins
   return isTooLarge ? E.left({ kind: 'fields-too-large' }) : submission
 }
 
-/** What the lead holds; it is the lead of whoever used the same idempotency key first. */
-const factsOf =
-  (
-    ports: SubmitPorts,
-    accepting: AcceptingSource,
-    key: string | undefined,
-    submission: Submission,
-  ): TaskEither<Problem, LeadFacts> =>
-  async () => {
-    const { ids, commandHandler } = ports
-    const current = await currentContact(commandHandler, accepting, submission.details.phone)()
-    if (E.isLeft(current)) return current
-    const engagementId = `neg_${ids.ulid()}` as const
-    const follows = followUpFacts(ports, accepting, submission, engagementId)
-    const isOptedOut = await ports.senderOptOuts.includes(accepting.sender, submission.details.phone)
-    if (E.isLeft(isOptedOut)) return isOptedOut
-    const optedOutBefore = current.right.optedOutBefore || isOptedOut.right
-    const facts = {
-      ...leadFactsOf(accepting, submission, `led_${ids.ulid()}`, engagementId, { ...current.right, optedOutBefore }),
-      ...follows,
-    }
-    if (key === undefined) return E.right(facts)
-    const newest = await withoutErased(ports, accepting, facts)
-    if (E.isLeft(newest)) return newest
-    const leadId = await leadIdOfKey(ports, accepting, key, newest.right.lead_id)
-    return E.isLeft(leadId) ? leadId : E.right({ ...facts, lead_id: leadId.right })
+const factsOf = (
+  ports: SubmitPorts,
+  accepting: AcceptingSource,
+  submission: Submission,
+  contact: CurrentContact,
+): LeadFacts => {
+  const engagementId = `neg_${ports.ids.ulid()}` as const
+  return {
+    ...leadFactsOf(accepting, submission, `led_${ports.ids.ulid()}`, engagementId, contact),
+    ...followUpFacts(ports, accepting, submission, engagementId),
   }
+}
+
+/** Claims the Idempotency-Key, and gives the lead that it stands for: that of the first submission with it. */
+const claimKey = async (
+  ports: SubmitPorts,
+  accepting: AcceptingSource,
+  key: string,
+  facts: LeadFacts,
+): Promise<Either<Problem, LeadId>> => {
+  const { source, secret } = accepting
+  const newest = await withoutErased(ports, accepting, facts)
+  if (E.isLeft(newest)) return newest
+  const submissionKeyId = submissionKeyIdOf(secret, source.sourceId, key)
+  const leadId = newest.right.lead_id
+  // Not by `clientCommands`: nothing reacts to a key, and no read model shows it, so there is nothing to wait for.
+  const keyHolder = await ports.commandHandler.execute(
+    submissionKey,
+    submissionKeyId,
+    { type: 'ClaimSubmissionKey', submissionKeyId, sourceId: source.sourceId, leadId },
+    { actor: 'vendor', eventId: ports.ids.uuid },
+    newAggregate(submissionKey),
+  )
+  if (E.isLeft(keyHolder)) return keyHolder
+  return E.right(keyHolder.right.state.kind === 'claimed' ? keyHolder.right.state.leadId : leadId)
+}
 
 /**
  * The facts with the id of the lead that its originator stands for now: a key that is new must not stand for one that
@@ -139,26 +161,6 @@ const erasureOf = (state: LeadState, { contact_id }: LeadFacts): ErasureId | und
   if (state.kind === 'unknown') return undefined
   // The number has another contact by now: that of the lead is being erased.
   return state.ids.contact_id === contact_id ? undefined : erasureIdOf(state.ids.contact_id)
-}
-
-/** The lead that this Idempotency-Key stands for: that of the first submission with it. */
-const leadIdOfKey = async (
-  { commandHandler, ids }: SubmitPorts,
-  { source: { sourceId }, secret }: AcceptingSource,
-  key: string,
-  leadId: LeadId,
-): Promise<Either<Problem, LeadId>> => {
-  const submissionKeyId = submissionKeyIdOf(secret, sourceId, key)
-  // Not by `clientCommands`: nothing reacts to a key, and no read model shows it, so there is nothing to wait for.
-  const keyHolder = await commandHandler.execute(
-    submissionKey,
-    submissionKeyId,
-    { type: 'ClaimSubmissionKey', submissionKeyId, sourceId, leadId },
-    { actor: 'vendor', eventId: ids.uuid },
-    newAggregate(submissionKey),
-  )
-  if (E.isLeft(keyHolder)) return keyHolder
-  return E.right(keyHolder.right.state.kind === 'claimed' ? keyHolder.right.state.leadId : leadId)
 }
 
 /** The ids that the vendor is told: those of the first lead where it was submitted before. */
