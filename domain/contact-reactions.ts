@@ -15,7 +15,6 @@ export const onLeadSubmitted: Reaction<'LeadSubmitted'> = ({ data, time }) => {
     engagementId: data.engagement_id,
     details: data.details,
     submittedAt: time,
-    at: time,
     ...(data.opted_out_before === true ? { optedOutBefore: true } : {}),
     ...(data.follow_up === undefined ? {} : { followUp: data.follow_up }),
     ...(data.awaits_consent === true ? { awaitsConsent: true } : {}),
@@ -28,7 +27,7 @@ export const onContactEngaged: Reaction<'ContactEngaged'> = ({ data }) => {
   const attribution = { engagement_id, account_id, contact_id, lead_id, source_id, playbook_id }
   const {
     submitted_at: submittedAt,
-    state,
+    state: livesIn,
     engaged_at: engagedAt,
     filtered,
     supersedes = [],
@@ -37,7 +36,7 @@ export const onContactEngaged: Reaction<'ContactEngaged'> = ({ data }) => {
   } = data
   const lead = {
     submittedAt,
-    ...(state === undefined ? {} : { state }),
+    ...(livesIn === undefined ? {} : { livesIn }),
     ...(followUp === undefined ? {} : { followUp }),
     ...(awaitsConsent === undefined ? {} : { awaitsConsent }),
   }

@@ -194,7 +194,6 @@ export type ContactCommand =
       readonly engagementId: EngagementId
       readonly details: LeadDetails
       readonly submittedAt: Instant
-      readonly at: Instant
       /** Its engagement has not begun: it was not engaged before. */
       readonly isNotEngaged?: boolean
       /** Its number opted out as a contact that was erased since, or of the sender. */
@@ -467,7 +466,7 @@ const engage = (
         data: { contact_id: contactId, account_id: accountId, details: command.details, referral },
       },
       ...(isOptedOut ? [optedOut(engagementId)] : []),
-      engaged(command.at, isOptedOut),
+      engaged(submittedAt, isOptedOut),
     ])
   }
   if (state.kind === 'erased') {
@@ -482,7 +481,7 @@ const engage = (
   // The opt-out may have reached the contact that was erased only after this one began, or the sender before the
   // account used it.
   const optsOut = command.optedOutBefore === true && !state.optedOut
-  const engagement = engaged(strictlyAfter(state.lastEngagedAt, command.at), state.optedOut || optsOut, supersedes)
+  const engagement = engaged(strictlyAfter(state.lastEngagedAt, submittedAt), state.optedOut || optsOut, supersedes)
   const details = merged(state.details, state.byAge, command.details)
   const changes = isNewer({ leadId, submittedAt }, state.newest) && !sameDetails(details, state.details)
   const changed: ContactEvent = { type: 'ContactDetailsChanged', data: { lead_id: leadId, details } }

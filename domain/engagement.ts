@@ -18,6 +18,7 @@ import {
 } from './ids.js'
 import { BoundedInstant, Instant, latest, later, strictlyAfter } from './instant.js'
 import { E, unreachable, type Either } from './prelude.js'
+import type { ReplyMeaning } from './reply-meaning.js'
 import { ResidenceState } from './residence-state.js'
 import { consentFailingSince, nextConsentCheckAt } from './retry-schedule.js'
 import { isReportable, triggers, type GivingUp, type Trigger } from './trigger.js'
@@ -176,8 +177,8 @@ type Started = Readonly<t.TypeOf<typeof Started>>
 const EngagementState = t.union([t.type({ kind: t.literal('unknown') }), Started])
 export type EngagementState = { readonly kind: 'unknown' } | Started
 
-/** What a text of the contact makes of its engagement. */
-type ReplyOutcome = 'opted_out' | 'qualified' | 'unqualified' | 'not_interested' | 'none'
+/** Of a text: an engagement hears of no opt-in and no request for help. */
+type HeardMeaning = Exclude<ReplyMeaning, 'opted_in' | 'help'>
 
 export type EngagementCommand =
   | {
@@ -185,7 +186,7 @@ export type EngagementCommand =
       readonly attribution: Attribution
       readonly submittedAt: Instant
       /** Where the lead lives. */
-      readonly state?: ResidenceState
+      readonly livesIn?: ResidenceState
       readonly engagedAt: Instant
       readonly filtered: boolean
       readonly followUp?: FollowUp
@@ -237,7 +238,7 @@ export type EngagementCommand =
   | {
       readonly type: 'HearReply'
       readonly messageId: MessageId
-      readonly outcome: ReplyOutcome
+      readonly meaning: HeardMeaning
       readonly pausedUntil: Instant
       readonly givesUpAt: Instant
       readonly at: Instant
@@ -486,7 +487,7 @@ const hear = (
   command: Extract<EngagementCommand, { readonly type: 'HearReply' }>,
   state: Started,
 ): ReadonlyArray<EngagementEvent> => {
-  const { messageId: message_id, pausedUntil: paused_until, givesUpAt: gives_up_at, at, outcome: meaning } = command
+  const { messageId: message_id, pausedUntil: paused_until, givesUpAt: gives_up_at, at, meaning } = command
   const { attribution, ended: isEnded, labels, lastActivityAt, replies, reports } = state
   if (replies.includes(message_id)) return []
   if (meaning === 'opted_out') {
@@ -506,7 +507,7 @@ const hear = (
   }
   const isRefusal = meaning === 'unqualified' || meaning === 'not_interested'
   const fires = labels.has('interested') || isRefusal ? [] : [fired(state, 'contact-replied', at)]
-  if (meaning === 'none') return [replied, ...fires]
+  if (meaning === 'reply') return [replied, ...fires]
   return [replied, ...fires, ...outcome(fires.reduce(evolve, state) as Started, `rule-says-${meaning}`, at)]
 }
 
@@ -631,7 +632,7 @@ const consentCheckFailed = (
 const start = (
   command: Extract<EngagementCommand, { readonly type: 'StartEngagement' }>,
 ): ReadonlyArray<EngagementEvent> => {
-  const { attribution, submittedAt, state, engagedAt: at, filtered, followUp, awaitsConsent } = command
+  const { attribution, submittedAt, livesIn, engagedAt: at, filtered, followUp, awaitsConsent } = command
   const { engagement_id, account_id, contact_id, lead_id, source_id, playbook_id } = attribution
   const data = {
     engagement_id,
@@ -641,7 +642,7 @@ const start = (
     source_id,
     playbook_id,
     submitted_at: submittedAt,
-    ...(state === undefined ? {} : { state }),
+    ...(livesIn === undefined ? {} : { state: livesIn }),
     ...(followUp === undefined ? {} : { follow_up: followUp }),
     ...(awaitsConsent === true ? { awaits_consent: true as const } : {}),
   }

@@ -30,8 +30,7 @@ const onReply: Reaction<'MessageReceived'> = ({ id, data, time }) => {
     return [{ decider: contact, id: contact_id, command: { type: 'OptIn', engagementId: engagement_id, saying } }]
   if (meaning === 'help') return answer === 'help' ? [answerOf(ids, 'help', time)] : []
   const heard = { pausedUntil: data.paused_until, givesUpAt: data.gives_up_at, at: time }
-  const outcome = meaning === 'reply' ? 'none' : meaning
-  const hear: EngagementCommand = { type: 'HearReply', messageId, outcome, ...heard }
+  const hear: EngagementCommand = { type: 'HearReply', messageId, meaning, ...heard }
   const heardBy: Intent = { decider: engagement, id: engagement_id, command: hear }
   if (meaning !== 'opted_out') return [heardBy]
   // Said to the contact first: it must be heard also where its engagement has ended by an opt-out before.

@@ -30,7 +30,7 @@ import {
 import { given } from '../kit/domain/specification.js'
 import { rightOf } from '../kit/right-of.js'
 
-type Submitted = { readonly details?: LeadDetails; readonly submittedAt?: Instant; readonly at?: Instant }
+type Submitted = { readonly details?: LeadDetails; readonly submittedAt?: Instant }
 
 const engageLead = (
   n: number,
@@ -46,7 +46,6 @@ const engageLead = (
   engagementId: engagementId(n),
   details: details(),
   submittedAt: at(n * 1000),
-  at: at(n * 1000),
   ...submitted,
 })
 
@@ -104,7 +103,7 @@ test('the same lead again changes nothing', (t) => {
     .when(engageLead(1))
     .isAlreadySo()
   given(t, contact, ...known, engaged(2))
-    .when(engageLead(1, { at: at(9000) }))
+    .when(engageLead(1))
     .isAlreadySo()
 })
 
@@ -153,7 +152,7 @@ test('an older lead that arrives late engages and leaves the newer details', (t)
   const late = { details: details({ first_name: 'Old' }), submittedAt: at(500) }
   given(t, contact, ...known)
     .when(engageLead(2, late))
-    .then(engaged(2, { submittedAt: at(500) }))
+    .then(engaged(2, { submittedAt: at(500), engagedAt: at(1001) }))
 })
 
 test('an older lead does not make the next one look new', (t) => {
@@ -161,27 +160,27 @@ test('an older lead does not make the next one look new', (t) => {
   const older = { details: details({ first_name: 'Older' }), submittedAt: at(500) }
   given(t, contact, ...known, oldest)
     .when(engageLead(3, older))
-    .then(engaged(3, { submittedAt: at(500) }))
+    .then(engaged(3, { submittedAt: at(500), engagedAt: at(2001) }))
 })
 
 test('of two leads of one millisecond the one with the greater id is the newer', (t) => {
   const other = details({ first_name: 'Other' })
-  const sameTime = { details: other, submittedAt: at(5000), at: at(6000) }
+  const sameTime = { details: other, submittedAt: at(5000) }
   given(t, contact, created, engaged(5))
     .when(engageLead(6, sameTime))
-    .then(changed(6, other), engaged(6, { submittedAt: at(5000), engagedAt: at(6000) }))
+    .then(changed(6, other), engaged(6, { submittedAt: at(5000), engagedAt: at(5001) }))
   given(t, contact, created, engaged(5))
     .when(engageLead(4, sameTime))
-    .then(engaged(4, { submittedAt: at(5000), engagedAt: at(6000) }))
+    .then(engaged(4, { submittedAt: at(5000), engagedAt: at(5001) }))
 })
 
 test('two leads in the same millisecond, or a clock that goes back, still engage at distinct times', (t) => {
   given(t, contact, ...known)
-    .when(engageLead(2, { at: at(1000) }))
-    .then(engaged(2, { engagedAt: at(1001) }))
+    .when(engageLead(2, { submittedAt: at(1000) }))
+    .then(engaged(2, { submittedAt: at(1000), engagedAt: at(1001) }))
   given(t, contact, ...known)
-    .when(engageLead(2, { at: at(0) }))
-    .then(engaged(2, { engagedAt: at(1001) }))
+    .when(engageLead(2, { submittedAt: at(0) }))
+    .then(engaged(2, { submittedAt: at(0), engagedAt: at(1001) }))
 })
 
 test('a lead of a contact that opted out is accepted and filtered', (t) => {
@@ -393,13 +392,13 @@ test('a lead that the contact may not remember is engaged only once its own stre
   given(t, contact, ...many)
     .when(engageLead(50))
     .refuses('lead-not-remembered')
-  const late = engageLead(200, { submittedAt: at(50_000), at: at(200_000) })
+  const late = engageLead(200, { submittedAt: at(50_000) })
   given(t, contact, ...many)
     .when(late)
     .refuses('lead-not-remembered')
   given(t, contact, ...many)
     .when({ ...late, isNotEngaged: true })
-    .then(engaged(200, { submittedAt: at(50_000), engagedAt: at(200_000), supersedes: [engagementId(51)] }))
+    .then(engaged(200, { submittedAt: at(50_000), engagedAt: at(150_001), supersedes: [engagementId(51)] }))
 })
 
 test('what these events make of a contact is version 3 of its snapshot: what differs from it needs another version', (t) => {

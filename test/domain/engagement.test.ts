@@ -56,7 +56,7 @@ test('the playbook starts with a started activity at the time of the engagement'
 test('a conversation says when its lead was submitted and in which state it lives, and its activities say neither', (t) => {
   const inOhio: EngagementEvent = { ...started, data: { ...started.data, state: 'OH' } }
   given(t, engagement)
-    .when({ ...start(), state: 'OH' } as EngagementCommand)
+    .when({ ...start(), livesIn: 'OH' } as EngagementCommand)
     .then(inOhio, recorded({ note: 'The playbook started' }))
   given(t, engagement, inOhio)
     .when(report('interested'))
@@ -316,7 +316,7 @@ type RecordedActivity = Extract<EngagementEvent, { readonly type: 'ActivityRecor
 
 test('an opt-out by a text is heard after the end and once, a later one again, and none once its contact was erased', (t) => {
   const paused = { pausedUntil: at(1000), givesUpAt: at(2000) }
-  const stop = { type: 'HearReply', messageId: messageId(), outcome: 'opted_out', at: at(1000), ...paused } as const
+  const stop = { type: 'HearReply', messageId: messageId(), meaning: 'opted_out', at: at(1000), ...paused } as const
   const note = 'The contact asked for no more messages'
   const heard = (n: number, when: Instant): EngagementEvent => {
     const { data } = recorded({ type: 'outcome', label: 'opted_out', note, at: when }) as RecordedActivity
@@ -341,7 +341,7 @@ test('only the first reply fires interested', (t) => {
   const hears = (n: number): EngagementCommand => ({
     type: 'HearReply',
     messageId: messageId(n),
-    outcome: 'none',
+    meaning: 'reply',
     at: at(n),
     ...{ pausedUntil: at(1000), givesUpAt: at(2000) },
   })

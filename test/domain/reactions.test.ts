@@ -88,19 +88,18 @@ test('a submitted lead engages its contact, submitted when the log says so', (t)
         engagementId: engagementId(),
         details: details(),
         submittedAt: at(1000),
-        at: at(1000),
       },
     },
   ])
 })
 
 test('an engaged contact starts the conversation, filtered where it opted out before', (t) => {
-  for (const [filtered, lives] of [
-    [true, {}],
-    [false, { state: 'CA' }],
+  for (const [filtered, lives, livesIn] of [
+    [true, {}, {}],
+    [false, { state: 'CA' }, { livesIn: 'CA' }],
   ] as const) {
     const data = { ...attribution(), submitted_at: at(1000), engaged_at: at(1001), filtered, ...lives }
-    const lead = { submittedAt: at(1000), ...lives }
+    const lead = { submittedAt: at(1000), ...livesIn }
     t.deepEqual(reactionsTo({ type: 'ContactEngaged', data }), [
       {
         decider: engagement,

@@ -77,7 +77,7 @@ const heard = (n: number): EngagementCommand =>
     : {
         type: 'HearReply',
         messageId: messageId(n),
-        outcome: 'none',
+        meaning: 'reply',
         pausedUntil: at(n),
         givesUpAt: at(n),
         at: at(n),

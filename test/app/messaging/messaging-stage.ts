@@ -36,7 +36,7 @@ export const openMessagingStage = async () => {
     type: 'EngageLead',
     ...{ contactId: contactId(), accountId: accountId(), leadId: leadId(), sourceId: sourceId() },
     ...{ sourceTitle: 'Search ads', playbookId: playbookId(), engagementId: engagementId(), details: details() },
-    ...{ submittedAt: at(), at: at() },
+    submittedAt: at(),
   } as const
   rightOf(await execute(contact, contactId(), engage, 'test'))
   return { clock, store, logger: recordingLogger(), commandHandler, clientCommands: { execute } }

@@ -97,7 +97,7 @@ const openLog = async (names: ReadonlyArray<string>) => {
   const engage = {
     type: 'EngageLead' as const,
     ...{ ...ids, sourceTitle: 'Search ads', playbookId: playbookId(), details: details() },
-    ...{ engagementId: engagementId(), submittedAt: at(), at: at() },
+    ...{ engagementId: engagementId(), submittedAt: at() },
   }
   rightOf(await execute(contact, person, engage, envelope))
   await setUp.reactToAll()

@@ -177,7 +177,7 @@ const ofMessage = fc.record({
 export const contactCommands: fc.Arbitrary<ContactCommand> = fc.oneof(
   {
     weight: 3,
-    arbitrary: fc.tuple(fc.integer({ min: 1, max: 6 }), moment).map(([n, when]) => ({
+    arbitrary: fc.integer({ min: 1, max: 6 }).map((n) => ({
       type: 'EngageLead' as const,
       contactId: contactId(),
       accountId: accountId(),
@@ -191,7 +191,6 @@ export const contactCommands: fc.Arbitrary<ContactCommand> = fc.oneof(
         additional_info: { [`field_${n % 3}`]: `${n}`, current_residence_state: 'CA' },
       }),
       submittedAt: at((n * 7) % 4),
-      at: when,
     })),
   },
   fc.record({
@@ -228,7 +227,7 @@ export const engagementCommands: fc.Arbitrary<EngagementCommand> = fc.oneof(
     type: is('StartEngagement'),
     attribution: fc.constant(attribution()),
     submittedAt: moment,
-    state: fc.constantFrom('CA', 'OH'),
+    livesIn: fc.constantFrom('CA', 'OH'),
     engagedAt: moment,
     filtered: fc.boolean(),
   }),
@@ -304,7 +303,7 @@ export const engagementCommands: fc.Arbitrary<EngagementCommand> = fc.oneof(
   fc.record({
     type: is('HearReply'),
     messageId: few(messageId),
-    outcome: fc.constantFrom('none', 'opted_out', 'qualified', 'unqualified', 'not_interested'),
+    meaning: fc.constantFrom('reply', 'opted_out', 'qualified', 'unqualified', 'not_interested'),
     pausedUntil: moment,
     givesUpAt: moment,
     at: moment,

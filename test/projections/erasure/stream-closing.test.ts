@@ -30,7 +30,6 @@ const engage = (n: number): ContactCommand => ({
   engagementId: engagementId(n),
   details: details(),
   submittedAt: at(n),
-  at: at(n),
 })
 
 test('however many leads came too late, a contact is closed and nothing of it is left', async (t) => {

@@ -228,8 +228,7 @@ export const openFollowUpStage = (
         ...{ contactId: contactId(person), accountId: accountId(account), leadId: leadId(n), sourceId: sourceId() },
         ...{ sourceTitle: 'Search ads', playbookId: playbookId(), engagementId: engagementId(n) },
       }
-      const times = { submittedAt: at(), at: at() }
-      const engage = { type: 'EngageLead', ...engaged, details: facts.details, ...times } as const
+      const engage = { type: 'EngageLead', ...engaged, details: facts.details, submittedAt: at() } as const
       rightOf(await execute(contact, contactId(person), engage, envelope))
       const follows =
         consent === 'without steps'

@@ -199,7 +199,7 @@ const commandFor = (what: string, wait: number, now: Instant, step: number): Eng
     }
     case 'reply': {
       const until = { pausedUntil: afterwards(now, day), givesUpAt: then }
-      return { type: 'HearReply', messageId: messageId(wait), outcome: 'none', ...until, at: now }
+      return { type: 'HearReply', messageId: messageId(wait), meaning: 'reply', ...until, at: now }
     }
     case 'pause':
       return { type: 'PauseEngagement', ...account, until: then }
