@@ -128,7 +128,7 @@ export const optChangeIn = (event: { readonly type: string; readonly time: Insta
 }
 
 /** Engagements of one contact that may be open at a time, so that no event has to name more of them. */
-export const mostOpen = 100
+export const mostOpenEngagements = 100
 
 /** Opt-outs and opt-ins that an erasure leaves at most. */
 export const mostOptChanges = 1_000
@@ -423,7 +423,7 @@ const optedOut = (
   type: 'ContactOptedOut',
   data: {
     engagement_id,
-    ...(open.length === 0 ? {} : { ended: open.slice(0, mostOpen) }),
+    ...(open.length === 0 ? {} : { ended: open.slice(0, mostOpenEngagements) }),
     ...(confirmation === undefined ? {} : { confirmation }),
     ...(saying === undefined ? {} : { said: saying }),
   },
@@ -497,7 +497,7 @@ const engage = (
  * yet.
  */
 const superseded = (open: ReadonlyArray<EngagementId>): ReadonlyArray<EngagementId> =>
-  open.slice(0, Math.min(Math.max(open.length + 1 - mostOpen, 0), mostOpen))
+  open.slice(0, Math.min(Math.max(open.length + 1 - mostOpenEngagements, 0), mostOpenEngagements))
 
 const isNewer = ({ leadId, submittedAt }: SubmittedLead, than: SubmittedLead | undefined): boolean =>
   than === undefined || submittedAt > than.submittedAt || (submittedAt === than.submittedAt && leadId > than.leadId)

@@ -1,4 +1,4 @@
-import { mostOpen, type ContactRefusal, type ContactState } from './contact.js'
+import { mostOpenEngagements, type ContactRefusal, type ContactState } from './contact.js'
 import type { ConversionState } from './conversion.js'
 import type { ConversionRecordFacts } from './conversion-record.js'
 import { recordIdOf } from './derived-id.js'
@@ -47,6 +47,6 @@ export const recordFrom = (
     lead_id: newest.leadId,
     source_id: newest.sourceId,
     // More of them are open only in a log in which there was no limit yet.
-    ends: keepsEngagementsOpen === true ? [] : unconverted.slice(-mostOpen),
+    ends: keepsEngagementsOpen === true ? [] : unconverted.slice(-mostOpenEngagements),
   })
 }

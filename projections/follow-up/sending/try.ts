@@ -55,7 +55,7 @@ export type Deciding = {
  * In milliseconds: where the provider does not answer, it is asked again after twice as long each time, and this long
  * at most.
  */
-const mostSettlingTime = 40_000
+const longestSettling = 40_000
 
 /**
  * Tries once to send a message, and records it before and after. After a crash between the two its outcome is settled,
@@ -161,7 +161,7 @@ const askProvider = async (
     }
     const known = await knownCopies(ports, facts.contact_id, facts.message_id)
     const found = await messenger.settle(outgoing, since, known)
-    if (found.kind !== 'unknown' || next > mostSettlingTime) return found
+    if (found.kind !== 'unknown' || next > longestSettling) return found
   }
 }
 
