@@ -524,9 +524,10 @@ const giveUp = (
 /** Only the first opening of a link counts, and after an outcome none. */
 const opened = (
   { reportId, url, at: when }: Extract<EngagementCommand, { readonly type: 'OpenLink' }>,
-  { attribution, ended: isEnded, lastActivityAt, reports }: Started,
+  { attribution, erased: isErased, labels, lastActivityAt, reports }: Started,
 ): ReadonlyArray<EngagementEvent> => {
-  if (isEnded || reports.has(reportId)) return []
+  const hasOutcome = [...labels].some((label) => typeOf(label) === 'outcome')
+  if (isErased || hasOutcome || reports.has(reportId)) return []
   const what = { ...triggers['link-opened'], properties: { url }, at: strictlyAfter(lastActivityAt, when) }
   return [recorded(attribution, what, null, { report_id: reportId })]
 }

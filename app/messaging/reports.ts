@@ -83,8 +83,9 @@ const holdOrRelease =
   ): TaskEither<Problem, undefined> =>
   async () => {
     const owner = await loadState(commandHandler, account, accountId)
+    if (E.isLeft(owner)) return owner
     const tried = { accountId, from, saidBy: 'report', at: clock.now() } as const
-    const command = senderCommandFor(report, tried, E.isLeft(owner) ? undefined : owner.right)
+    const command = senderCommandFor(report, tried, owner.right)
     if (command === undefined) return E.right(undefined)
     const done = await clientCommands.execute(sendingHold, accountId, command, 'provider')
     return E.isLeft(done) ? done : E.right(undefined)

@@ -379,3 +379,31 @@ test('a pause by a member never ends before that of a reply', (t) => {
     .when(pause(at(3_000)))
     .then(pausedUntil(at(3_000)))
 })
+
+test('a link that is opened after a conversion is told of, once; after an outcome or an erasure it is not', (t) => {
+  const url = 'https://www.example.com/quote'
+  const open = { type: 'OpenLink', reportId: reportId(), url, at: at(1000) } as const
+  const note = 'The contact opened a link of a message'
+  const { data } = recorded({
+    label: 'link_clicked',
+    type: 'conversion',
+    note,
+    properties: { url },
+    at: at(1000),
+  }) as RecordedActivity
+  const clicked: EngagementEvent = { type: 'ActivityRecorded', data: { ...data, report_id: reportId() } }
+  given(t, engagement, ...playing, ended('conversion', at(500)))
+    .when(open)
+    .then(clicked)
+  given(t, engagement, ...playing, ended('conversion', at(500)), clicked)
+    .when(open)
+    .then()
+  const refused = recorded({ type: 'outcome', label: 'not_interested', at: at(500) })
+  for (const end of [
+    [refused, ended('not_interested', at(500))],
+    [ended('erased', at(500)), erasedNow],
+  ])
+    given(t, engagement, ...playing, ...end)
+      .when(open)
+      .then()
+})
