@@ -239,6 +239,8 @@ export type EngagementCommand =
       readonly type: 'HearReply'
       readonly messageId: MessageId
       readonly meaning: HeardMeaning
+      /** Of an opt-out: the contact had opted out already. */
+      readonly optedOutBefore?: boolean
       readonly pausedUntil: Instant
       readonly givesUpAt: Instant
       readonly at: Instant
@@ -480,8 +482,8 @@ const laterCall = ({ callUntil }: Started, at: Instant): Instant | undefined =>
   callUntil === undefined || mayBeOf(callUntil, at) ? undefined : callUntil
 
 /**
- * What a text fires: after an outcome nothing, but that a contact who opts out is heard, unless it was erased: also one
- * that opted in since it did so before.
+ * What a text fires. After an outcome nothing but an opt-out is heard: also a second one, where the contact opted in
+ * meanwhile, and none once it was erased.
  */
 const hear = (
   command: Extract<EngagementCommand, { readonly type: 'HearReply' }>,
@@ -492,7 +494,8 @@ const hear = (
   if (replies.includes(message_id)) return []
   if (meaning === 'opted_out') {
     const report_id = optOutIdOf(message_id)
-    if (state.erased || reports.has(report_id)) return []
+    const isToldAlready = reports.has(report_id) || (command.optedOutBefore === true && labels.has('opted_out'))
+    if (state.erased || isToldAlready) return []
     const when = strictlyAfter(lastActivityAt, at)
     const activity = recorded(attribution, { ...triggers['asked-to-stop'], properties: {}, at: when }, null, {
       report_id,

@@ -30,15 +30,19 @@ const onReply: Reaction<'MessageReceived'> = ({ id, data, time }) => {
     return [{ decider: contact, id: contact_id, command: { type: 'OptIn', engagementId: engagement_id, saying } }]
   if (meaning === 'help') return answer === 'help' ? [answerOf(ids, 'help', time)] : []
   const heard = { pausedUntil: data.paused_until, givesUpAt: data.gives_up_at, at: time }
-  const hear: EngagementCommand = { type: 'HearReply', messageId, meaning, ...heard }
+  const hear: EngagementCommand = {
+    type: 'HearReply',
+    messageId,
+    meaning,
+    ...heard,
+    ...(data.opted_out_before === true ? { optedOutBefore: true } : {}),
+  }
   const heardBy: Intent = { decider: engagement, id: engagement_id, command: hear }
   if (meaning !== 'opted_out') return [heardBy]
   // Said to the contact first: it must be heard also where its engagement has ended by an opt-out before.
   const confirmation = answer === 'confirmation' ? { confirmation: ids } : {}
   const optOut: ContactCommand = { type: 'OptOut', engagementId: engagement_id, saying, ...confirmation }
-  const optsOut: Intent = { decider: contact, id: contact_id, command: optOut }
-  // The activity of an opt-out was fired when it was new.
-  return data.opted_out_before === true ? [optsOut] : [optsOut, heardBy]
+  return [{ decider: contact, id: contact_id, command: optOut }, heardBy]
 }
 
 /** What a provider says of a number holds for whatever else would be sent to it. */

@@ -162,7 +162,7 @@ export type EnvelopeFacts = {
  */
 export type CommandResult<State> = { readonly state: State; readonly events: ReadonlyArray<Recorded<DomainEvent>> }
 
-/** Nothing was appended in four tries: others appended first, or once the assumed aggregate was wrong. */
+/** Nothing was appended in four tries: others appended first, or one try rested on a wrong assumption. */
 export type Contended = { readonly kind: 'contended' }
 
 export type AnyCommand = { readonly type: string }

@@ -82,9 +82,11 @@ const holdOrRelease =
     report: MessageReport,
   ): TaskEither<Problem, undefined> =>
   async () => {
+    const tried = { accountId, from, saidBy: 'report', at: clock.now() } as const
+    // Most reports tell nothing of the sender, whatever the account sends from.
+    if (senderCommandFor(report, tried, undefined) === undefined) return E.right(undefined)
     const owner = await loadState(commandHandler, account, accountId)
     if (E.isLeft(owner)) return owner
-    const tried = { accountId, from, saidBy: 'report', at: clock.now() } as const
     const command = senderCommandFor(report, tried, owner.right)
     if (command === undefined) return E.right(undefined)
     const done = await clientCommands.execute(sendingHold, accountId, command, 'provider')

@@ -7,7 +7,7 @@ import { E, type Either } from '../../domain/prelude.js'
 type EraseContact = Extract<ContactCommand, { readonly type: 'EraseContact' }>
 
 /** Events that are read at once: a number may have been submitted for years. */
-const pageSize = 100
+const pageSize = 500
 
 /**
  * The command that closes a contact, with what its stream tells of opting out and in. An event that can't be decoded

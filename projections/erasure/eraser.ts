@@ -237,7 +237,7 @@ const eraseLead = async (ports: EraserPorts, event: Requested | LateLead, id: Le
   return closing?.position ?? beginning
 }
 
-/** The same events whoever erases, and however often: they follow from the request. */
+/** The same ids and times whoever erases, and however often: they follow from the request. */
 const envelopeOf = (event: ProjectedEvent, what: string): EnvelopeFacts => ({
   actor: 'eraser',
   cause: event,

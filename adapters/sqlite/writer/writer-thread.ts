@@ -119,7 +119,11 @@ type Wal = { readonly log: number; readonly checkpointed: number }
 const writeBackWal = (database: Database.Database): void => {
   try {
     const [wal] = database.pragma('wal_checkpoint(NOOP)') as ReadonlyArray<Wal>
-    if (wal !== undefined && wal.log - wal.checkpointed >= pagesWrittenBack) database.pragma('wal_checkpoint(PASSIVE)')
+    if (wal === undefined) return
+    const waiting = wal.log - wal.checkpointed
+    // It begins anew once all of it is written back and nobody reads it: where a reader was in the way, ask more often.
+    const isLong = wal.log >= 2 * pagesWrittenBack && waiting > 0
+    if (waiting >= pagesWrittenBack || isLong) database.pragma('wal_checkpoint(PASSIVE)')
   } catch {
     // What is committed is safe in the WAL, and the next commit is followed by another try.
   }

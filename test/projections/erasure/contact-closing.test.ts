@@ -22,7 +22,7 @@ test('whatever stands between them, an erasure tells of every opt-out and opt-in
     [stream, { type: 'NumberOptedOut', data: number }],
     [stream, { type: 'NumberOptedIn', data: number }],
     [stream, contactCreated],
-    ...Array.from({ length: 300 }, () => [stream, changed] as const),
+    ...Array.from({ length: 1_200 }, () => [stream, changed] as const),
     [stream, { type: 'ContactOptedOut', data: of }],
     [stream, { type: 'ContactOptedIn', data: of }],
   )
@@ -47,11 +47,11 @@ test('a contact whose stream can not be read is not erased', async (t) => {
 test('an event that can not be decoded keeps nobody from being erased', async (t) => {
   const page = logOf(
     [stream, { type: 'NumberOptedOut', data: number }],
-    ...Array.from({ length: 99 }, () => [stream, contactCreated] as const),
+    ...Array.from({ length: 499 }, () => [stream, contactCreated] as const),
   )
   const corrupt = { kind: 'corrupt', reason: 'an event holds no JSON' } as const
   const read = (_stream: string, from = 0) =>
-    Promise.resolve(from === 0 ? E.right({ events: page, revision: 100 }) : E.left(corrupt))
+    Promise.resolve(from === 0 ? E.right({ events: page, revision: 500 }) : E.left(corrupt))
   const optHistory = [{ meaning: 'opted_out', at: page[0]?.time }]
   const command = { type: 'EraseContact', contactId: contactId(), erasureId: erasureId(), optHistory }
   t.deepEqual(await closingCommandOf({ read }, contactId(), erasureId()), E.right(command) as never)
