@@ -490,17 +490,14 @@ const hear = (
   state: Started,
 ): ReadonlyArray<EngagementEvent> => {
   const { messageId: message_id, pausedUntil: paused_until, givesUpAt: gives_up_at, at, meaning } = command
-  const { attribution, ended: isEnded, labels, lastActivityAt, replies, reports } = state
+  const { attribution, ended: isEnded, labels, replies, reports } = state
   if (replies.includes(message_id)) return []
   if (meaning === 'opted_out') {
     const report_id = optOutIdOf(message_id)
     const isToldAlready = reports.has(report_id) || (command.optedOutBefore === true && labels.has('opted_out'))
     if (state.erased || isToldAlready) return []
-    const when = strictlyAfter(lastActivityAt, at)
-    const activity = recorded(attribution, { ...triggers['asked-to-stop'], properties: {}, at: when }, null, {
-      report_id,
-    })
-    return isEnded ? [activity] : [activity, ended(attribution, 'opted_out', when)]
+    const events = outcome(state, 'asked-to-stop', at, undefined, { report_id })
+    return isEnded ? events.slice(0, 1) : events
   }
   if (isEnded) return []
   const { engagement_id } = attribution
@@ -540,9 +537,10 @@ const fired = (
   trigger: Trigger,
   when: Instant,
   note: string | null = triggers[trigger].note,
+  report?: Report,
 ): EngagementEvent => {
   const { label } = triggers[trigger]
-  return recorded(attribution, { label, note, properties: {}, at: strictlyAfter(lastActivityAt, when) }, null)
+  return recorded(attribution, { label, note, properties: {}, at: strictlyAfter(lastActivityAt, when) }, null, report)
 }
 
 const outcome = (
@@ -550,9 +548,10 @@ const outcome = (
   trigger: Trigger,
   when: Instant,
   note?: string,
+  report?: Report,
 ): readonly [EngagementEvent, EngagementEvent] => {
   const at = strictlyAfter(state.lastActivityAt, when)
-  return [fired(state, trigger, when, note), ended(state.attribution, triggers[trigger].label, at)]
+  return [fired(state, trigger, when, note, report), ended(state.attribution, triggers[trigger].label, at)]
 }
 
 type StepCommand = Extract<
@@ -667,6 +666,8 @@ const refusalOf = (followUp: FollowUp | undefined): Trigger | undefined => {
   return followUp?.first_step_at === null ? 'no-hour' : undefined
 }
 
+type Report = { readonly report_id?: ActivityReportId; readonly remark?: number; readonly call_until?: Instant }
+
 /**
  * Its activity is written out field by field, as `recordedAs` is: one is made for every lead, and most of what happens.
  */
@@ -674,7 +675,7 @@ const recorded = (
   { engagement_id, account_id, contact_id, lead_id, source_id, playbook_id }: Attribution,
   { label, note, properties, at }: Pick<Activity, 'label' | 'note' | 'properties' | 'at'>,
   recordId: RecordId | null,
-  report: { readonly report_id?: ActivityReportId; readonly remark?: number; readonly call_until?: Instant } = {},
+  report: Report = {},
 ): EngagementEvent => ({
   type: 'ActivityRecorded',
   data: {

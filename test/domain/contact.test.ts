@@ -21,7 +21,7 @@ import {
   engagementId,
   erasureId,
   leadId,
-  messageId,
+  messageIds,
   phone,
   playbookId,
   recordId,
@@ -489,14 +489,8 @@ test('a lead that comes while its contact is erased does not join it', (t) => {
 })
 
 test('a text that comes while its contact is erased is refused once, and one of a known contact never', (t) => {
-  const ids = {
-    message_id: messageId(),
-    account_id: accountId(),
-    contact_id: contactId(),
-    engagement_id: engagementId(),
-  }
-  const note: ContactCommand = { type: 'NoteMessage', ids }
-  const refused: ContactEvent = { type: 'LateMessageRefused', data: { ...ids, erasure_id: erasureId() } }
+  const note: ContactCommand = { type: 'NoteMessage', ids: messageIds }
+  const refused: ContactEvent = { type: 'LateMessageRefused', data: { ...messageIds, erasure_id: erasureId() } }
   given(t, contact, created, engaged(1)).when(note).isAlreadySo()
   given(t, contact, erased()).when(note).then(refused)
   given(t, contact, erased(), refused).when(note).isAlreadySo()

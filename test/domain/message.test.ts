@@ -1,14 +1,11 @@
 import test from 'ava'
 import { fold } from '../../domain/decider.js'
 import { message, type MessageCommand, type MessageReport } from '../../domain/message.js'
-import { accountId, at, contactId, engagementId, messageId } from '../kit/domain/samples.js'
+import { at, messageIds } from '../kit/domain/samples.js'
 import { rightOf } from '../kit/right-of.js'
 
 const facts = {
-  message_id: messageId(),
-  account_id: accountId(),
-  contact_id: contactId(),
-  engagement_id: engagementId(),
+  ...messageIds,
   step: 0,
 }
 const after = { next_step_at: null, gives_up_at: at(1_000) }

@@ -27,7 +27,7 @@ import {
   erasureId,
   leadFacts,
   leadId,
-  messageId,
+  messageIds,
   playbookId,
   recordId,
   sourceId,
@@ -242,14 +242,8 @@ test('whoever follows what has reactions follows the categories of those events,
 })
 
 test('a text that came while its contact was erased is handed to the erasure', (t) => {
-  const ids = {
-    message_id: messageId(),
-    account_id: accountId(),
-    contact_id: contactId(),
-    engagement_id: engagementId(),
-  }
-  const command = { type: 'AddLateMessage', erasureId: erasureId(), ids }
-  t.deepEqual(reactionsTo({ type: 'LateMessageRefused', data: { ...ids, erasure_id: erasureId() } }), [
+  const command = { type: 'AddLateMessage', erasureId: erasureId(), ids: messageIds }
+  t.deepEqual(reactionsTo({ type: 'LateMessageRefused', data: { ...messageIds, erasure_id: erasureId() } }), [
     { decider: erasure, id: erasureId(), command },
   ])
 })
@@ -262,10 +256,7 @@ test('a lead that came while its contact was erased is handed to the erasure', (
 
 test('an opt-out by a text is heard by the conversation that it answers, which is told whether the contact had opted out before', (t) => {
   const data = {
-    message_id: messageId(),
-    account_id: accountId(),
-    contact_id: contactId(),
-    engagement_id: engagementId(),
+    ...messageIds,
     text: 'STOP',
     meaning: 'opted_out',
     paused_until: at(1000),

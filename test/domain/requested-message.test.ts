@@ -5,19 +5,9 @@ import { engagement, type EngagementEvent } from '../../domain/engagement.js'
 import { message, type MessageEvent, type Purpose } from '../../domain/message.js'
 import { defaultSettings } from '../../domain/playbook.js'
 import { nextTryOf, type NextTry } from '../../domain/requested-message.js'
-import {
-  accountId,
-  at,
-  attribution,
-  contactId,
-  engagementId,
-  messageId,
-  contactCreated,
-} from '../kit/domain/samples.js'
+import { at, attribution, contactCreated, engagementId, messageIds } from '../kit/domain/samples.js'
 
 const minute = 60_000
-
-const ids = { message_id: messageId(), account_id: accountId(), contact_id: contactId(), engagement_id: engagementId() }
 
 const optedOut: ContactEvent = { type: 'ContactOptedOut', data: { engagement_id: engagementId() } }
 const started: EngagementEvent = { type: 'EngagementStarted', data: attribution() }
@@ -43,7 +33,7 @@ const next = (purpose: Purpose, known: Known = {}): NextTry => {
   const text = purpose === 'member' ? 'By hand' : null
   const requested: MessageEvent = {
     type: 'MessageRequested',
-    data: { ...ids, purpose, text, expires_at: at(60 * minute) },
+    data: { ...messageIds, purpose, text, expires_at: at(60 * minute) },
   }
   const { story = [], person = [], conversation = [], enabled = true, quiet = null, after = 0, consent } = known
   const followUp = consent && { follow_up: { playbook_version: 1, first_step_at: at(), consent } }
@@ -111,21 +101,21 @@ test('what a member wrote is withdrawn when the contact opts out, or the convers
 
 const begun: MessageEvent = {
   type: 'MessageBegun',
-  data: { ...ids, purpose: 'member', text: 'By hand', segments: 1, begun_at: at() },
+  data: { ...messageIds, purpose: 'member', text: 'By hand', segments: 1, begun_at: at() },
 }
 
 test('a try that nobody recorded is settled, one that failed is repeated when it is due', (t) => {
   t.deepEqual(next('member', { story: [begun] }), { kind: 'settle' })
   const failed: MessageEvent = {
     type: 'MessageAttemptFailed',
-    data: { ...ids, attempt: 1, reason: 'HTTP 503', next_attempt_at: at(minute) },
+    data: { ...messageIds, attempt: 1, reason: 'HTTP 503', next_attempt_at: at(minute) },
   }
   t.deepEqual(next('member', { story: [begun, failed] }), { kind: 'nothing' })
   t.like(next('member', { story: [begun, failed], after: minute }), { kind: 'send' })
 })
 
 test('what was sent, or is no message that somebody asked for, is left alone', (t) => {
-  const sent: MessageEvent = { type: 'MessageSent', data: { ...ids, attempt: 1, provider_id: null } }
+  const sent: MessageEvent = { type: 'MessageSent', data: { ...messageIds, attempt: 1, provider_id: null } }
   t.deepEqual(next('member', { story: [begun, sent] }), { kind: 'nothing' })
   const situation = {
     message: message.initial,

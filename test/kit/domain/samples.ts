@@ -114,6 +114,14 @@ export const leadFacts = (changed: Partial<LeadFacts> = {}): LeadFacts => ({
   ...changed,
 })
 
+/** Of a text, and whose it is. */
+export const messageIds = {
+  message_id: messageId(),
+  account_id: accountId(),
+  contact_id: contactId(),
+  engagement_id: engagementId(),
+}
+
 export const attribution = (changed: Partial<Attribution> = {}): Attribution => ({
   engagement_id: engagementId(),
   account_id: accountId(),
