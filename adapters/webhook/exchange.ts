@@ -151,6 +151,9 @@ export class Exchange implements Limited {
     const isSent = this.#body?.readableEnded === true && this.#connection?.writableLength === 0
     // A response may be complete before the request is sent.
     if (!isSent) this.#connection?.destroy()
+    // Until its connection is used again it stays known as the last that used it, and would keep all of its request.
+    this.#connection = undefined
+    this.#body = undefined
   }
 
   #limitConnecting(): void {

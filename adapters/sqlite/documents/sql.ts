@@ -18,7 +18,7 @@ import type { DocumentRow } from '../writer/writer-protocol.js'
 
 export type EntryRow = { readonly key: string; readonly body: string }
 /** Read as a list: the driver takes twice as long to make an object. */
-export type StoredRow = readonly [position: number, body: string | null]
+export type StoredRow = readonly [key: string, position: number, body: string | null]
 
 export const columnsOf = ({ indexes }: Collection): ReadonlyArray<string> => [...new Set(Object.values(indexes).flat())]
 
@@ -32,7 +32,7 @@ export const encodeChange = ({ key, document, position }: Change, columns: Reado
   }),
 ]
 
-export const decodeStored = ([position, body]: StoredRow): Stored => ({
+export const decodeStored = ([, position, body]: StoredRow): Stored => ({
   document: body === null ? undefined : (JSON.parse(body) as Json),
   position: positionOf(BigInt(position)),
 })
