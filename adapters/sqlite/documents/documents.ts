@@ -18,7 +18,6 @@ export const sqliteDocuments = (database: SqliteDatabase): Documents => {
   return {
     ...documentGenerations(database, tables),
     ...reads,
-    getToFold: reads.get,
 
     apply: async (collection, changes, checkpoint) => {
       const misplaced = misplacedIn(changes, checkpoint)

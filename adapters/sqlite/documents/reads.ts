@@ -8,20 +8,10 @@ import type {
   Documents,
   Entry,
   IndexValue,
-  Stored,
   WalkedEntry,
 } from '../../../projections/ports.js'
-import {
-  counting,
-  decodeEntry,
-  decodeStored,
-  decodeWalkedEntry,
-  differentValues,
-  selection,
-  sliceEnd,
-  type EntryRow,
-  type StoredRow,
-} from './sql.js'
+import { counting, decodeEntry, decodeWalkedEntry, differentValues, selection, sliceEnd, type EntryRow } from './sql.js'
+import { keyedReads } from './keyed-reads.js'
 import type { DocumentTables } from './tables.js'
 import { othersHadTheirTurn, readingTurns } from './read-turns.js'
 
@@ -31,18 +21,10 @@ const countedAtOnce = 10_000
 
 export const documentReads = (
   tables: DocumentTables,
-): Pick<Documents, 'get' | 'find' | 'count' | 'values' | 'all'> => ({
+): Pick<Documents, 'get' | 'getToFold' | 'find' | 'count' | 'values' | 'all'> => ({
   find: finding(tables),
 
-  get: (collection, keys) =>
-    Promise.resolve(
-      tables.read<ReadonlyMap<string, Stored>>(collection, new Map(), (prepare, table) => {
-        // One statement for all of them: each finds out anew what the writing connection has changed.
-        const sql = `SELECT found.key, position, body FROM json_each(?) CROSS JOIN "${table}" found ON found.key = value`
-        const rows = prepare<StoredRow>(sql).raw().all(JSON.stringify(keys))
-        return new Map(rows.map((row) => [row[0], decodeStored(row)]))
-      }),
-    ),
+  ...keyedReads(tables),
 
   count: (collection, part) =>
     part === undefined ? countAll(tables, collection) : countPart(tables, collection, part),
