@@ -59,8 +59,15 @@ export const activityReportIdOf = (secret: AccountSecret, engagement: Engagement
 export const openingIdOf = (message: MessageId, index: number): ActivityReportId =>
   `rpt_${plain('opening', message, String(index))}`
 
-/** One opt-out per text that says so. */
-export const optOutIdOf = (message: MessageId): ActivityReportId => `rpt_${plain('opt-out', message)}`
+/**
+ * One opt-out per contact and what it had said last, by the id of that: whoever says so before the contact has heard of
+ * it says the same.
+ */
+export const optOutIdOf = (contact: ContactId, after: string | undefined): ActivityReportId =>
+  `rpt_${plain('opt-out', contact, ...(after === undefined ? [] : [after]))}`
+
+/** One opt-out per text, as older versions told one from another. */
+export const textOptOutIdOf = (message: MessageId): ActivityReportId => `rpt_${plain('opt-out', message)}`
 
 /** One record per conversion and contact: the pair decides the id. */
 export const recordIdOf = (conversion: ConversionId, contact: ContactId): RecordId =>

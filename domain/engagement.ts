@@ -2,7 +2,6 @@ import { Activity, ActivityLabel, endsCall, mayBeOf, typeOf } from './activity.j
 import { mapOf, NaturalNumber, setOf, t } from './codec.js'
 import type { ConversionLabel } from './conversion.js'
 import type { Decider } from './decider.js'
-import { optOutIdOf } from './derived-id.js'
 import { eventOf } from './event.js'
 import { AfterStep, FollowUp } from './follow-up.js'
 import {
@@ -239,7 +238,8 @@ export type EngagementCommand =
       readonly type: 'HearReply'
       readonly messageId: MessageId
       readonly meaning: HeardMeaning
-      /** Of an opt-out: the contact had opted out already. */
+      /** Of an opt-out: the report that it stands for, and whether the contact had opted out already. */
+      readonly reportId?: ActivityReportId
       readonly optedOutBefore?: boolean
       readonly pausedUntil: Instant
       readonly givesUpAt: Instant
@@ -490,13 +490,11 @@ const hear = (
   state: Started,
 ): ReadonlyArray<EngagementEvent> => {
   const { messageId: message_id, pausedUntil: paused_until, givesUpAt: gives_up_at, at, meaning } = command
-  const { attribution, ended: isEnded, labels, replies, reports } = state
+  const { attribution, ended: isEnded, labels, replies } = state
   if (replies.includes(message_id)) return []
   if (meaning === 'opted_out') {
-    const report_id = optOutIdOf(message_id)
-    const isToldAlready = reports.has(report_id) || (command.optedOutBefore === true && labels.has('opted_out'))
-    if (state.erased || isToldAlready) return []
-    const events = outcome(state, 'asked-to-stop', at, undefined, { report_id })
+    if (!isNewOptOut(command, state)) return []
+    const events = outcome(state, 'asked-to-stop', at, undefined, reportOf(command))
     return isEnded ? events.slice(0, 1) : events
   }
   if (isEnded) return []
@@ -510,6 +508,17 @@ const hear = (
   if (meaning === 'reply') return [replied, ...fires]
   return [replied, ...fires, ...outcome(fires.reduce(evolve, state) as Started, `rule-says-${meaning}`, at)]
 }
+
+type OptOutReport = { readonly reportId?: ActivityReportId; readonly optedOutBefore?: boolean }
+
+/** Whether the conversation has not told it. */
+const isNewOptOut = ({ reportId, optedOutBefore }: OptOutReport, { erased, labels, reports }: Started): boolean => {
+  const isReported = reportId !== undefined && reports.has(reportId)
+  return !erased && !isReported && !(optedOutBefore === true && labels.has('opted_out'))
+}
+
+const reportOf = ({ reportId }: OptOutReport): Report | undefined =>
+  reportId === undefined ? undefined : { report_id: reportId }
 
 /** After the end nothing is fired but that the contact opted out, since other messages must not go to it either. */
 const giveUp = (

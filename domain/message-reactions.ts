@@ -1,5 +1,5 @@
 import { contact, type ContactCommand } from './contact.js'
-import { answerIdOf } from './derived-id.js'
+import { answerIdOf, textOptOutIdOf } from './derived-id.js'
 import { engagement, type EngagementCommand } from './engagement.js'
 import { later, type Instant } from './instant.js'
 import { message, type FailureKind, type MessageIds } from './message.js'
@@ -29,13 +29,15 @@ const onReply: Reaction<'MessageReceived'> = ({ id, data, time }) => {
   if (meaning === 'opted_in')
     return [{ decider: contact, id: contact_id, command: { type: 'OptIn', engagementId: engagement_id, saying } }]
   if (meaning === 'help') return answer === 'help' ? [answerOf(ids, 'help', time)] : []
-  const heard = { pausedUntil: data.paused_until, givesUpAt: data.gives_up_at, at: time }
   const hear: EngagementCommand = {
     type: 'HearReply',
     messageId,
     meaning,
-    ...heard,
+    ...(meaning === 'opted_out' ? { reportId: data.report_id ?? textOptOutIdOf(messageId) } : {}),
     ...(data.opted_out_before === true ? { optedOutBefore: true } : {}),
+    pausedUntil: data.paused_until,
+    givesUpAt: data.gives_up_at,
+    at: time,
   }
   const heardBy: Intent = { decider: engagement, id: engagement_id, command: hear }
   if (meaning !== 'opted_out') return [heardBy]

@@ -2,7 +2,7 @@ import { NaturalNumber, t } from './codec.js'
 import type { Decider } from './decider.js'
 import { eventOf } from './event.js'
 import { AfterStep } from './follow-up.js'
-import { AccountId, ContactId, EngagementId, MessageId } from './ids.js'
+import { AccountId, ActivityReportId, ContactId, EngagementId, MessageId } from './ids.js'
 import { Instant } from './instant.js'
 import { E, unreachable, type Either } from './prelude.js'
 import { ReplyMeaning } from './reply-meaning.js'
@@ -119,7 +119,8 @@ export const MessageEvent = t.union([
    * What the contact wrote. `engagement_id`: whose message it answers; `paused_until` and `gives_up_at` follow from it.
    * `answer`: what is sent at once; left out where nothing is, or the provider does it. `said_at`: of an opt-out or an
    * opt-in that was said to the sender, its order there. `opted_out_before`: of an opt-out, where the contact had opted
-   * out already. Older versions left it out.
+   * out already. `report_id`: of an opt-out, the report that it stands for, the same for each text that says so before
+   * the contact has heard of one. Older versions left both out.
    */
   eventOf(
     'MessageReceived',
@@ -132,6 +133,7 @@ export const MessageEvent = t.union([
         provider_id: t.string,
         said_at: Instant,
         opted_out_before: t.literal(true),
+        report_id: ActivityReportId,
       }),
     ]),
   ),

@@ -1,4 +1,6 @@
 import { t } from './codec.js'
+import { optOutIdOf } from './derived-id.js'
+import type { ActivityReportId, ContactId } from './ids.js'
 import { Instant, latest } from './instant.js'
 
 /**
@@ -43,3 +45,7 @@ export const wasSaidBeforeOptOut = ({ optedOutAt }: Sayings, { at }: Saying): bo
 /** By time, too. Only what is said to the sender is in a known order, so only that can be too old. */
 export const wasSaidBeforeOptIn = ({ optedInAt }: Sayings, { at, to_sender }: Saying): boolean =>
   to_sender === true && optedInAt !== undefined && at < optedInAt
+
+/** What an opt-out stands for that the contact has yet to hear of. */
+export const optOutReportOf = (contact: ContactId, { said: ids = [] }: Sayings): ActivityReportId =>
+  optOutIdOf(contact, ids.at(-1))

@@ -8,6 +8,7 @@ import { playbook, type PlaybookSettings } from '../../domain/playbook.js'
 import type { Clock, CommandHandler, StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { isKeyword, meaningOf, type ProviderMark, type ReplyMeaning } from '../../domain/reply-meaning.js'
+import { optOutReportOf } from '../../domain/saying.js'
 import type { PlaybookVersions } from '../../projections/follow-up/playbook-versions.js'
 import type { Queries } from '../../projections/queries.js'
 import { loadState } from '../commands/states/current-states.js'
@@ -92,6 +93,7 @@ export const replyFactsOf = async (
     ...(answer === undefined ? {} : { answer }),
     ...(providerId === undefined ? {} : { provider_id: providerId }),
     ...(saidAt === undefined ? {} : { said_at: saidAt }),
+    ...(meaning === 'opted_out' ? { report_id: optOutReportOf(contactId, person) } : {}),
     ...(meaning === 'opted_out' && person.optedOut ? { opted_out_before: true } : {}),
     paused_until: later(now, day),
     gives_up_at: later(now, settings.right.give_up_after_minutes * 60_000),

@@ -1,7 +1,6 @@
 import test from 'ava'
 import { fold } from '../../domain/decider.js'
 import { labelsOf, typeOf, type Activity, type ActivityLabel } from '../../domain/activity.js'
-import { optOutIdOf } from '../../domain/derived-id.js'
 import { engagement, type EngagementCommand, type EngagementEvent } from '../../domain/engagement.js'
 import type { Instant } from '../../domain/instant.js'
 import type { RecordId } from '../../domain/ids.js'
@@ -316,21 +315,22 @@ type RecordedActivity = Extract<EngagementEvent, { readonly type: 'ActivityRecor
 
 test('an opt-out by a text is heard after the end and once, a later one again, and none once its contact was erased', (t) => {
   const paused = { pausedUntil: at(1000), givesUpAt: at(2000) }
-  const stop = { type: 'HearReply', messageId: messageId(), meaning: 'opted_out', at: at(1000), ...paused } as const
+  const said = { messageId: messageId(), meaning: 'opted_out', reportId: reportId(), at: at(1000) } as const
+  const stop = { type: 'HearReply', ...said, ...paused } as const
   const note = 'The contact asked for no more messages'
   const heard = (n: number, when: Instant): EngagementEvent => {
     const { data } = recorded({ type: 'outcome', label: 'opted_out', note, at: when }) as RecordedActivity
-    return { type: 'ActivityRecorded', data: { ...data, report_id: optOutIdOf(messageId(n)) } }
+    return { type: 'ActivityRecorded', data: { ...data, report_id: reportId(n) } }
   }
   given(t, engagement, ...playing, ended('conversion', at(500)))
     .when(stop)
     .then(heard(1, at(1000)))
-  const again = { ...stop, messageId: messageId(2), at: at(5000) }
+  const again = { ...stop, messageId: messageId(2), reportId: reportId(2), at: at(5000) }
   given(t, engagement, ...playing, heard(1, at(1000)), ended('opted_out', at(1000)))
     .when(again)
     .then(heard(2, at(5000)))
   given(t, engagement, ...playing, heard(1, at(1000)), ended('opted_out', at(1000)))
-    .when(stop)
+    .when({ ...again, reportId: reportId() })
     .then()
   given(t, engagement, ...playing, heard(1, at(1000)), ended('opted_out', at(1000)))
     .when({ ...again, optedOutBefore: true })

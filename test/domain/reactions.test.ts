@@ -28,6 +28,7 @@ import {
   leadFacts,
   leadId,
   messageIds,
+  reportId,
   playbookId,
   recordId,
   sourceId,
@@ -268,9 +269,9 @@ test('an opt-out by a text is heard by the conversation that it answers, which i
     first.map(({ type }) => type),
     ['NoteMessage', 'OptOut', 'HearReply'],
   )
-  const again = { ...data, opted_out_before: true } as const
+  const again = { ...data, opted_out_before: true, report_id: reportId() } as const
   t.deepEqual(commandsOf({ type: 'MessageReceived', data: again }), [
     ...first.slice(0, 2),
-    { ...first[2], optedOutBefore: true },
+    { ...first[2], optedOutBefore: true, reportId: reportId() },
   ])
 })

@@ -1,5 +1,7 @@
+import assert from 'node:assert/strict'
 import { randomIds } from '../../../adapters/node/ids.js'
 import type { ClientCommands } from '../../../app/commands/client-commands.js'
+import { reactionChains } from '../../../app/commands/reactions/reaction-chains.js'
 import { contact } from '../../../domain/contact.js'
 import { E } from '../../../domain/prelude.js'
 import {
@@ -13,7 +15,7 @@ import {
   playbookId,
   sourceId,
 } from '../../kit/domain/samples.js'
-import { memoryEventStore, memoryLog } from '../../kit/memory/event-store.js'
+import { eventsIn, memoryEventStore, memoryLog } from '../../kit/memory/event-store.js'
 import { sharedHandler } from '../../kit/parts/command-handlers.js'
 import { recordingLogger } from '../../kit/parts/recording-logger.js'
 import { rightOf } from '../../kit/right-of.js'
@@ -26,7 +28,8 @@ export const writerOf = (n: number) => ({ accountId: accountId(n), contactId: co
 export const openMessagingStage = async () => {
   const clock = manualClock()
   const { uuid } = randomIds(clock)
-  const store = memoryEventStore(memoryLog())
+  const log = memoryLog()
+  const store = memoryEventStore(log)
   const commandHandler = sharedHandler(store, clock)
   const execute: ClientCommands['execute'] = async (decider, id, command, actor) => {
     const done = await commandHandler.execute(decider, id, command, { actor, eventId: uuid })
@@ -39,5 +42,10 @@ export const openMessagingStage = async () => {
     submittedAt: at(),
   } as const
   rightOf(await execute(contact, contactId(), engage, 'test'))
-  return { clock, store, logger: recordingLogger(), commandHandler, clientCommands: { execute } }
+  /** Carries out what follows from all that was recorded, and returns all. */
+  const reactToAll = async () => {
+    assert.ok(E.isRight(await reactionChains().carryOutAll(commandHandler, eventsIn(log))))
+    return eventsIn(log)
+  }
+  return { clock, store, logger: recordingLogger(), commandHandler, clientCommands: { execute }, reactToAll }
 }

@@ -12,14 +12,14 @@ import { plainVault } from '../../kit/simulation/plain-vault.js'
 import { openMessagingStage, writerOf } from './messaging-stage.js'
 
 const openReceivingStage = async () => {
-  const { clock, logger, commandHandler, clientCommands } = await openMessagingStage()
+  const { clock, logger, commandHandler, clientCommands, reactToAll } = await openMessagingStage()
   const { execute } = clientCommands
   const ids = { playbookId: playbookId(), accountId: accountId() }
   rightOf(await execute(playbook, playbookId(), { type: 'CreatePlaybook', ...ids, settings: defaultSettings }, 'test'))
   const times = { submittedAt: at(), engagedAt: at(), filtered: false }
   const start = { type: 'StartEngagement', attribution: attribution(), ...times } as const
   rightOf(await execute(engagement, engagementId(), start, 'test'))
-  return { clock, logger, commandHandler, clientCommands }
+  return { clock, logger, commandHandler, clientCommands, reactToAll }
 }
 
 const playbookAt = () => Promise.resolve(undefined)
@@ -36,6 +36,32 @@ test('of the accounts that share a sender each hears of an opt-out, though the c
     E.left({ kind: 'contact-not-found' }),
   )
   t.is(rightOf(await commandHandler.load(message, messageId(1))).state.kind, 'received')
+})
+
+test('two opt-outs that come before the first was carried out are told once, and one after an opt-in again', async (t) => {
+  const { clock, commandHandler, clientCommands, reactToAll } = await openReceivingStage()
+  const ports = { commandHandler, clientCommands, clock, queries: { page: () => Promise.resolve(E.right([])) } }
+  const write = async (meaning: 'opted_out' | 'opted_in', n: number) => {
+    const by = { saidAt: undefined, isAnsweredByDefault: true, actor: 'provider' } as const
+    const received = { text: 'any', meaningToSender: meaning, ...by } as const
+    const recipient = { ...writerOf(1), messageId: messageId(n) }
+    rightOf(await receiveForEach(ports, playbookAt, received, [recipient], undefined))
+    clock.set(at(n * 1_000))
+  }
+  const told = async () =>
+    (await reactToAll()).filter(({ type, data }) => type === 'ActivityRecorded' && data.activity.label === 'opted_out')
+      .length
+
+  await write('opted_out', 1)
+  await write('opted_out', 2)
+  t.is(await told(), 1)
+  await write('opted_in', 3)
+  await reactToAll()
+  await write('opted_out', 4)
+  await write('opted_out', 5)
+  t.is(await told(), 2)
+  await write('opted_out', 6)
+  t.is(await told(), 2)
 })
 
 test('a START that reached the sender alone, and is repeated after a STOP, is told that it counts no more', async (t) => {

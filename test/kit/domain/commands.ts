@@ -304,6 +304,7 @@ export const engagementCommands: fc.Arbitrary<EngagementCommand> = fc.oneof(
     type: is('HearReply'),
     messageId: few(messageId),
     meaning: fc.constantFrom('reply', 'opted_out', 'qualified', 'unqualified', 'not_interested'),
+    reportId: few(reportId),
     pausedUntil: moment,
     givesUpAt: moment,
     at: moment,
