@@ -86,10 +86,13 @@ export const ContactEvent = t.union([
   ),
   /**
    * Said by a number without a contact: nobody has submitted it yet, or its contact was erased. Nothing else is kept of
-   * it.
+   * it. `said_at`: its order at the sender. Older versions left it out.
    */
   eventOf('NumberOptedOut', t.type({ contact_id: ContactId, account_id: AccountId })),
-  eventOf('NumberOptedIn', t.type({ contact_id: ContactId, account_id: AccountId })),
+  eventOf(
+    'NumberOptedIn',
+    t.intersection([t.type({ contact_id: ContactId, account_id: AccountId }), t.partial({ said_at: Instant })]),
+  ),
   /** It may be written to again. `said`: as above. */
   eventOf('ContactOptedIn', t.intersection([t.type({ engagement_id: EngagementId }), t.partial({ said: Saying })])),
   /**
@@ -140,7 +143,11 @@ const SubmittedLead = t.type({ leadId: LeadId, submittedAt: Instant })
 type SubmittedLead = t.TypeOf<typeof SubmittedLead>
 
 const ContactState = t.union([
-  t.intersection([t.type({ kind: t.literal('unknown') }), t.partial({ optedOut: t.boolean })]),
+  t.intersection([
+    t.type({ kind: t.literal('unknown') }),
+    /** `optedInAt`: as of a known contact. */
+    t.partial({ optedOut: t.boolean, optedInAt: Instant }),
+  ]),
   t.intersection([
     t.type({
       kind: t.literal('known'),
@@ -225,6 +232,8 @@ export type ContactCommand =
       readonly accountId: AccountId
       /** As a contact that was erased since. */
       readonly optedOutBefore?: boolean
+      /** Its order at the sender. */
+      readonly saidAt?: Instant | undefined
     }
   /** A text to the contact, or from it, was recorded. */
   | { readonly type: 'NoteMessage'; readonly ids: MessageIds }
@@ -242,6 +251,7 @@ type UnrememberedLead = { readonly kind: 'lead-not-remembered' }
 
 const evolve = (state: ContactState, event: ContactEvent): ContactState => {
   if (event.type === 'ContactCreated') {
+    const optedInAt = state.kind === 'unknown' ? state.optedInAt : undefined
     const created = {
       kind: 'known' as const,
       accountId: event.data.account_id,
@@ -254,6 +264,7 @@ const evolve = (state: ContactState, event: ContactEvent): ContactState => {
       lastEngagedAt: undefined,
       unconverted: [],
       records: [],
+      ...(optedInAt === undefined ? {} : { optedInAt }),
     } satisfies Known
     return state.optedOut === false ? { ...created, hasOptedIn: true as const } : created
   }
@@ -262,8 +273,7 @@ const evolve = (state: ContactState, event: ContactEvent): ContactState => {
     return { kind: 'erased', accountId, erasureId, optedOut, lateLeads: [] }
   }
   if (event.type === 'NumberOptedOut') return { ...state, optedOut: true }
-  if (event.type === 'NumberOptedIn')
-    return state.kind === 'known' ? { ...state, optedOut: false, hasOptedIn: true } : { ...state, optedOut: false }
+  if (event.type === 'NumberOptedIn') return afterNumberOptedIn(state, event.data.said_at)
   if (state.kind === 'unknown') return state
   if (state.kind === 'erased') return afterErasure(state, event)
   switch (event.type) {
@@ -296,6 +306,13 @@ const evolve = (state: ContactState, event: ContactEvent): ContactState => {
 }
 
 type Known = Extract<ContactState, { readonly kind: 'known' }>
+
+const afterNumberOptedIn = (state: ContactState, saidAt: Instant | undefined): ContactState => {
+  if (state.kind === 'erased') return { ...state, optedOut: false }
+  const optedInAt = latest(saidAt, state.optedInAt)
+  const optedIn = { optedOut: false, ...(optedInAt === undefined ? {} : { optedInAt }) }
+  return state.kind === 'known' ? { ...state, ...optedIn, hasOptedIn: true as const } : { ...state, ...optedIn }
+}
 
 const afterErasure = (state: Extract<ContactState, { readonly kind: 'erased' }>, event: ContactEvent): ContactState => {
   if (event.type === 'ContactOptedOut') return { ...state, optedOut: true }
@@ -401,14 +418,17 @@ const isOfNumber = (command: ContactCommand): command is OfNumber =>
   command.type === 'OptOutNumber' || command.type === 'OptInNumber'
 
 const ofNumber = (
-  { type, contactId: contact_id, accountId: account_id, optedOutBefore = false }: OfNumber,
+  { type, contactId: contact_id, accountId: account_id, optedOutBefore = false, saidAt: said_at }: OfNumber,
   state: ContactState,
 ): ReadonlyArray<ContactEvent> => {
   const optsOut = type === 'OptOutNumber'
   if ((state.optedOut ?? optedOutBefore) === optsOut) return []
   const engagement_id = state.kind === 'known' ? state.newest?.engagementId : undefined
-  if (state.kind !== 'known' || engagement_id === undefined)
-    return [{ type: optsOut ? 'NumberOptedOut' : 'NumberOptedIn', data: { contact_id, account_id } }]
+  if (state.kind !== 'known' || engagement_id === undefined) {
+    const data = { contact_id, account_id }
+    if (optsOut) return [{ type: 'NumberOptedOut', data }]
+    return [{ type: 'NumberOptedIn', data: { ...data, ...(said_at === undefined ? {} : { said_at }) } }]
+  }
   return [optsOut ? optedOut(engagement_id, state.unconverted) : { type: 'ContactOptedIn', data: { engagement_id } }]
 }
 
@@ -458,7 +478,7 @@ const engage = (
     },
   })
   if (state.kind === 'unknown') {
-    const isOptedOut = command.optedOutBefore === true || state.optedOut === true
+    const isOptedOut = stillOptsOut(command, state) || state.optedOut === true
     const referral = { marketing_source_id: sourceId, marketing_source_title: sourceTitle, lead_id: leadId }
     return E.right([
       {
@@ -480,7 +500,7 @@ const engage = (
   const supersedes = superseded(state.unconverted)
   // The opt-out may have reached the contact that was erased only after this one began, or the sender before the
   // account used it.
-  const optsOut = command.optedOutBefore === true && !state.optedOut
+  const optsOut = stillOptsOut(command, state) && !state.optedOut
   const engagement = engaged(strictlyAfter(state.lastEngagedAt, submittedAt), state.optedOut || optsOut, supersedes)
   const details = merged(state.details, state.byAge, command.details)
   const changes = isNewer({ leadId, submittedAt }, state.newest) && !sameDetails(details, state.details)
@@ -491,6 +511,12 @@ const engage = (
     engagement,
   ])
 }
+
+/** What the number said before the lead came counts no more where it has opted in after that. */
+const stillOptsOut = (
+  { optedOutBefore, submittedAt }: CommandOf<'EngageLead'>,
+  { optedInAt }: { readonly optedInAt?: Instant },
+): boolean => optedOutBefore === true && (optedInAt === undefined || optedInAt < submittedAt)
 
 /**
  * The oldest open engagements that one more would make too many: one, and more of a log in which there was no limit
@@ -506,6 +532,6 @@ export const contact: Decider<ContactState, ContactCommand, ContactEvent, Contac
   category: 'contact',
   initial: { kind: 'unknown' },
   evolve,
-  snapshot: { version: 3, codec: ContactState },
+  snapshot: { version: 4, codec: ContactState },
   decide,
 }

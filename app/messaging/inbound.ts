@@ -93,7 +93,7 @@ const recordText = (
 ): TaskEither<Problem, undefined> =>
   pipe(
     TE.Do,
-    bind('contacts', () => contactsMeant(ports, toSender.meaning, meant, actor)),
+    bind('contacts', () => contactsMeant(ports, toSender, meant, actor)),
     bind('last', ({ contacts }) => writtenToLast(ports, contacts, senderNames)),
     chain(({ contacts, last }) => recordForContacts(ports, inbound, toSender, contacts, last)),
   )

@@ -25,6 +25,8 @@ export type OptMeaning = OptChange['meaning']
 /** `meaning`: undefined where it means nothing to the sender. `saidAt`: its order at the sender. */
 export type SenderOpt = { readonly meaning: OptMeaning | undefined; readonly saidAt: Instant | undefined }
 
+type SaidToSender = SenderOpt & { readonly meaning: OptMeaning }
+
 const noOpt: SenderOpt = { meaning: undefined, saidAt: undefined }
 
 /** A text, known by `textId` however often it comes. */
@@ -106,13 +108,13 @@ type StrangerPorts = Pick<SenderOptOutPorts, 'commandHandler' | 'clientCommands'
  */
 export const recordForStrangers = async (
   ports: StrangerPorts,
-  meaning: OptMeaning,
+  said: SaidToSender,
   meant: ReadonlyArray<PossibleContact>,
   actor: string,
 ): Promise<Either<Problem, ReadonlyArray<PossibleContact>>> => {
   const notShown: Array<PossibleContact> = []
   for (const one of meant.filter(({ isKnown }) => !isKnown)) {
-    const isContact = await recordForStranger(ports, meaning, one, actor)
+    const isContact = await recordForStranger(ports, said, one, actor)
     if (E.isRight(isContact)) notShown.push(...(isContact.right ? [{ ...one, isKnown: true }] : []))
     else if (isContact.left.kind !== 'corrupt') return isContact
     else ports.logger.error({ account: one.accountId, reason: isContact.left.reason }, unreadableAccount)
@@ -123,7 +125,7 @@ export const recordForStrangers = async (
 /** Whether the account has a contact of the number; where it has not, records what the number says. */
 const recordForStranger = async (
   { commandHandler, clientCommands }: StrangerPorts,
-  meaning: OptMeaning,
+  { meaning, saidAt }: SaidToSender,
   { contactId, accountId, optedOutBefore }: PossibleContact,
   actor: string,
 ): Promise<Either<Problem, boolean>> => {
@@ -131,7 +133,8 @@ const recordForStranger = async (
   if (E.isLeft(person)) return person
   if (person.right.kind === 'known') return E.right(true)
   const type = meaning === 'opted_out' ? 'OptOutNumber' : 'OptInNumber'
-  const done = await clientCommands.execute(contact, contactId, { type, contactId, accountId, optedOutBefore }, actor)
+  const command = { type, contactId, accountId, optedOutBefore, saidAt } as const
+  const done = await clientCommands.execute(contact, contactId, command, actor)
   if (E.isLeft(done) && done.left.kind !== 'lead-not-remembered') return E.left(done.left)
   if (E.isRight(done) && done.right.isPending && meaning === 'opted_out') return E.left(engagementsNotEnded)
   return E.right(false)

@@ -91,12 +91,15 @@ export const receiveForEach = async (
 /** Those who are contacts: also where no read model shows that yet, if the text says something to the sender. */
 export const contactsMeant = (
   ports: RecordingPorts & Pick<ReceivingPorts, 'logger'>,
-  meaning: OptMeaning | undefined,
+  { meaning, saidAt }: SenderOpt,
   meant: ReadonlyArray<PossibleContact>,
   actor: string,
 ): TaskEither<Problem, ReadonlyArray<PossibleContact>> =>
   pipe(
-    () => (meaning === undefined ? Promise.resolve(E.right([])) : recordForStrangers(ports, meaning, meant, actor)),
+    () =>
+      meaning === undefined
+        ? Promise.resolve(E.right([]))
+        : recordForStrangers(ports, { meaning, saidAt }, meant, actor),
     TE.map((notShown) => [...meant.filter(({ isKnown }) => isKnown), ...notShown]),
   )
 
@@ -157,7 +160,7 @@ const receiveAtSender = async (
   const to = { phone, providerId: messageId, to: [name], poolOfTo: undefined }
   return pipe(
     recipientsOf(ports, to),
-    TE.flatMap(({ meant }) => contactsMeant(ports, meaning, meant, actor)),
+    TE.flatMap(({ meant }) => contactsMeant(ports, { meaning, saidAt }, meant, actor)),
     TE.map((contacts) => ({ meaning, saidAt, others: contacts.filter((one) => one.contactId !== contactId) })),
   )()
 }

@@ -401,12 +401,14 @@ test('a lead that the contact may not remember is engaged only once its own stre
     .then(engaged(200, { submittedAt: at(50_000), engagedAt: at(150_001), supersedes: [engagementId(51)] }))
 })
 
-test('what these events make of a contact is version 3 of its snapshot: what differs from it needs another version', (t) => {
+test('what these events make of a contact is version 4 of its snapshot: what differs from it needs another version', (t) => {
   const converted: ContactEvent = {
     type: 'ContactConverted',
     data: { record_id: recordId(1), conversion_id: conversionId(1), ended: [engagementId(1)] },
   }
+  const numbers = { contact_id: contactId(), account_id: accountId() }
   const state = fold(contact, contact.initial, [
+    { type: 'NumberOptedIn', data: { ...numbers, said_at: at(1) } },
     ...known,
     engaged(2),
     converted,
@@ -414,7 +416,7 @@ test('what these events make of a contact is version 3 of its snapshot: what dif
     optedIn,
     optedOut,
   ])
-  t.is(contact.snapshot?.version, 3)
+  t.is(contact.snapshot?.version, 4)
   t.deepEqual(JSON.parse(JSON.stringify(state)), {
     kind: 'known',
     accountId: accountId(),
@@ -429,6 +431,7 @@ test('what these events make of a contact is version 3 of its snapshot: what dif
     lastEngagedAt: at(2000),
     unconverted: [engagementId(2)],
     records: [recordId(1)],
+    optedInAt: at(1),
     hasOptedIn: true,
   })
 })
@@ -525,4 +528,41 @@ test('an opt-out that reached an erased contact late counts for the one that beg
   given(t, contact, created, optedOutIn(1), engaged(1, { filtered: true }))
     .when({ ...engageLead(2), optedOutBefore: true })
     .then(engaged(2, { filtered: true }))
+})
+
+test('of what a number said before its lead came and an opt-in after it the later counts', (t) => {
+  const said: ContactEvent = {
+    type: 'NumberOptedIn',
+    data: { contact_id: contactId(), account_id: accountId(), said_at: at(1500) },
+  }
+  given(t, contact)
+    .when({
+      type: 'OptInNumber',
+      contactId: contactId(),
+      accountId: accountId(),
+      optedOutBefore: true,
+      saidAt: at(1500),
+    })
+    .then(said)
+  const lead = (submittedAt: Instant) => ({ ...engageLead(1), optedOutBefore: true, submittedAt })
+  const engagedOn = (submittedAt: Instant, filtered: boolean) =>
+    engaged(1, { submittedAt, engagedAt: submittedAt, filtered })
+  given(t, contact, said)
+    .when(lead(at(1000)))
+    .then(created, engagedOn(at(1000), false))
+  given(t, contact, said)
+    .when(lead(at(2000)))
+    .then(created, optedOutIn(1), engagedOn(at(2000), true))
+  const later = { ...engageLead(2), optedOutBefore: true, submittedAt: at(1200) }
+  const second = engaged(2, { submittedAt: at(1200), engagedAt: at(1200) })
+  given(t, contact, said, created, engagedOn(at(1000), false))
+    .when(later)
+    .then(second)
+  const toSender: ContactEvent = {
+    type: 'ContactOptedIn',
+    data: { engagement_id: engagementId(1), said: { ...saying(1500), to_sender: true } },
+  }
+  given(t, contact, created, optedOutIn(1), engagedOn(at(1000), true), toSender)
+    .when(later)
+    .then(second)
 })

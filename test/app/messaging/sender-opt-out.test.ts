@@ -1,7 +1,7 @@
 import test from 'ava'
 import { recordAtSender, recordForStrangers } from '../../../app/messaging/sender-opt-out.js'
 import { contact } from '../../../domain/contact.js'
-import { contactId, engagementId, phone } from '../../kit/domain/samples.js'
+import { at, contactId, engagementId, phone } from '../../kit/domain/samples.js'
 import { rightOf } from '../../kit/right-of.js'
 import { plainVault } from '../../kit/simulation/plain-vault.js'
 import { openMessagingStage, writerOf } from './messaging-stage.js'
@@ -16,7 +16,7 @@ test('an opt-out of a contact that no read model shows yet is told to its conver
 
   const known = await recordForStrangers(
     { logger, commandHandler, clientCommands },
-    'opted_out',
+    { meaning: 'opted_out', saidAt: undefined },
     [begun, stranger],
     'test',
   )
@@ -24,6 +24,18 @@ test('an opt-out of a contact that no read model shows yet is told to its conver
   const stateOf = async (n: number) => rightOf(await commandHandler.load(contact, contactId(n))).state
   t.like(await stateOf(1), { kind: 'known', unconverted: [engagementId()] })
   t.deepEqual(await stateOf(2), { kind: 'unknown', optedOut: true })
+})
+
+test('a START of a number whose contact was erased is recorded with its order at the sender', async (t) => {
+  const { logger, commandHandler, clientCommands } = await openMessagingStage()
+  const stranger = { ...writerOf(2), isKnown: false, optedOutBefore: true, sender: '+14155550100' }
+  const said = { meaning: 'opted_in', saidAt: at(5) } as const
+  t.deepEqual(
+    rightOf(await recordForStrangers({ logger, commandHandler, clientCommands }, said, [stranger], 'test')),
+    [],
+  )
+  const { state } = rightOf(await commandHandler.load(contact, contactId(2)))
+  t.deepEqual(state, { kind: 'unknown', optedOut: false, optedInAt: at(5) })
 })
 
 test('a YES that opted in, and comes again since its accounts could not be told, opts in; one where nobody opted out says nothing', async (t) => {

@@ -208,7 +208,12 @@ export const contactCommands: fc.Arbitrary<ContactCommand> = fc.oneof(
     ),
   }),
   fc.record({ type: is('OptOutNumber'), contactId: fc.constant(contactId()), accountId: few(accountId) }),
-  fc.record({ type: is('OptInNumber'), contactId: fc.constant(contactId()), accountId: few(accountId) }),
+  fc.record({
+    type: is('OptInNumber'),
+    contactId: fc.constant(contactId()),
+    accountId: few(accountId),
+    saidAt: moment,
+  }),
   fc.record({ type: is('NoteMessage'), ids: ofMessage }),
 )
 
