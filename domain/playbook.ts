@@ -1,5 +1,6 @@
 import { NaturalNumber, t, type Mismatch } from './codec.js'
 import { consentFields } from './consent.js'
+import { largestDetails } from './contact-details.js'
 import type { Decider } from './decider.js'
 import { eventOf } from './event.js'
 import { AccountId, PlaybookId } from './ids.js'
@@ -194,6 +195,15 @@ const hourMismatches = (settings: PlaybookSettings): ReadonlyArray<Mismatch> => 
   return [{ path: 'quiet_hours', expected: 'hours that leave some in which the whole continental US is awake' }]
 }
 
+/** Half of what a lead may have, so that there is room for the values. */
+const mostBytesOfNames = largestDetails.bytes / 2
+
+const nameMismatches = ({ required_fields }: PlaybookSettings): ReadonlyArray<Mismatch> => {
+  const bytes = required_fields.reduce((sum, name) => sum + Buffer.byteLength(name), 0)
+  const expected = `field names that have at most ${mostBytesOfNames / 1024} kB of UTF-8 in all`
+  return bytes > mostBytesOfNames ? [{ path: 'required_fields', expected }] : []
+}
+
 const decide = (
   command: PlaybookCommand,
   state: PlaybookState,
@@ -201,7 +211,7 @@ const decide = (
   if (command.type === 'CreatePlaybook') {
     if (state.kind === 'created') return E.right([])
     const { playbookId, accountId, settings } = command
-    const mismatches = [...templateMismatches(settings), ...hourMismatches(settings)]
+    const mismatches = [...nameMismatches(settings), ...templateMismatches(settings), ...hourMismatches(settings)]
     if (mismatches.length > 0) return E.left({ kind: 'playbook-invalid', mismatches })
     return E.right([{ type: 'PlaybookCreated', data: { playbook_id: playbookId, account_id: accountId, settings } }])
   }
@@ -211,8 +221,13 @@ const decide = (
       if (state.deleted) return E.left({ kind: 'playbook-not-found' })
       const settings = { ...state.settings, ...command.settings }
       // What was stored before its names were checked stands until they may change.
-      const mayChange = command.settings.steps !== undefined || command.settings.required_fields !== undefined
-      const mismatches = [...(mayChange ? templateMismatches(settings) : []), ...hourMismatches(settings)]
+      const requiresOthers = command.settings.required_fields !== undefined
+      const mayChange = command.settings.steps !== undefined || requiresOthers
+      const mismatches = [
+        ...(requiresOthers ? nameMismatches(settings) : []),
+        ...(mayChange ? templateMismatches(settings) : []),
+        ...hourMismatches(settings),
+      ]
       if (mismatches.length > 0) return E.left({ kind: 'playbook-invalid', mismatches })
       const same = JSON.stringify(settings) === JSON.stringify(state.settings)
       return E.right(same ? [] : [{ type: 'PlaybookChanged', data: { settings } }])

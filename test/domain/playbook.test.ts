@@ -110,6 +110,19 @@ test('a playbook that was stored before its names were checked can be renamed, a
   t.deepEqual(wrongSettings({ ...change, settings: { required_fields: ['email'] } }, stored), ['steps.0.message'])
 })
 
+test('the names of the required fields leave room for the values in a lead, but for those stored before', (t) => {
+  const most = ['x'.repeat(16 * 1024), 'é'.repeat(8 * 1024)]
+  const asking = (required_fields: ReadonlyArray<string>) => ({ ...defaultSettings, required_fields })
+  t.deepEqual(wrongSettings({ ...create, settings: asking(most) }), [])
+  const beyond = asking([...most, 'y'])
+  t.deepEqual(wrongSettings({ ...create, settings: beyond }), ['required_fields'])
+  t.deepEqual(wrongSettings({ ...change, settings: asking([...most, 'z']) }, created), ['required_fields'])
+  const stored: PlaybookEvent = { type: 'PlaybookCreated', data: { ...created.data, settings: beyond } }
+  given(t, playbook, stored)
+    .when({ ...change, settings: { title: 'Short' } })
+    .then({ type: 'PlaybookChanged', data: { settings: { ...beyond, title: 'Short' } } })
+})
+
 test('a playbook that is deleted can not be changed, and is deleted once', (t) => {
   const remove = { type: 'DeletePlaybook', accountId: accountId() } as const
   const deleted: PlaybookEvent = { type: 'PlaybookDeleted', data: {} }

@@ -62,6 +62,10 @@ test('whatever is wrong with a playbook is named, and nothing is stored', async 
     [{ steps: Array(51).fill({ message: 'Hi', delay_minutes: 0 }) }, /^steps must be a list of at most 50 steps$/],
     [{ required_fields: Array(498).fill('pet') }, /^required_fields must be a list of at most 497 field names$/],
     [
+      { required_fields: ['x'.repeat(32 * 1024), 'é'] },
+      /^required_fields must be field names that have at most 32 kB of UTF-8 in all$/,
+    ],
+    [
       { reply_rules: [{ words: ['x'.repeat(1_001)], outcome: 'qualified' }] },
       /^reply_rules\.0\.words\.0 must be a text of at most 1,000/,
     ],
@@ -77,7 +81,7 @@ test('whatever is wrong with a playbook is named, and nothing is stored', async 
 
 test('a lead can have all fields of a playbook that requires as many as it may', async (t) => {
   const account = await openAccount(site)
-  const required_fields = Array.from({ length: 497 }, (_, n) => `field_${n}`)
+  const required_fields = Array.from({ length: 497 }, (_, n) => `field_${n}`.padEnd(65, '_'))
   const { id } = having(await account.manage('POST', '/playbooks', { title: 'x', required_fields }), 'playbook')
   const { postUrl } = await account.addSource({ playbook_id: id })
   const fields = Object.fromEntries([...required_fields, 'tcpa_opt_in_token'].map((name) => [name, 'x']))
