@@ -1,4 +1,4 @@
-import type { TaskEither } from '../../domain/prelude.js'
+import { E, TE, type TaskEither } from '../../domain/prelude.js'
 import type { Answer, Problem } from './problem.js'
 
 /** What an endpoint sees of a request: nothing of Koa. */
@@ -10,6 +10,8 @@ export type Request = {
    * tell which one counts.
    */
   readonly query: (name: string) => string | undefined
+  /** Of the parameters that were sent. */
+  readonly queryNames: () => ReadonlyArray<string>
   readonly header: (name: string) => string | undefined
   /** As it was parsed, `{}` where none was sent; undefined for a GET. */
   readonly body: unknown
@@ -31,6 +33,32 @@ export type Endpoint<Caller> = {
   /** From the call to the answer: a pipeline of steps (`steps.ts`). */
   readonly handle: (call: TaskEither<Problem, Call<Caller>>) => TaskEither<Problem, Answer>
 }
+
+/**
+ * The endpoint, but that a GET is refused where the endpoint asks for no parameter of a name that was sent: a misspelt
+ * filter would show everything.
+ */
+export const refusingUnknown = <Caller>(endpoint: Endpoint<Caller>): Endpoint<Caller> => {
+  if (endpoint.method !== 'GET') return endpoint
+  const handle: Endpoint<Caller>['handle'] = (before) => async () => {
+    const call = await before()
+    if (E.isLeft(call)) return call
+    const { request } = call.right
+    const asked = new Set<string>()
+    const query = (name: string): string | undefined => {
+      asked.add(name)
+      return request.query(name)
+    }
+    const answered = await endpoint.handle(TE.right({ ...call.right, request: { ...request, query } }))()
+    const unknown = request.queryNames().filter((name) => !asked.has(name))
+    if (E.isLeft(answered) || unknown.length === 0) return answered
+    return E.left({ kind: 'invalid', messages: unknown.map((name) => `${shown(name)} is no parameter of this path`) })
+  }
+  return { ...endpoint, handle }
+}
+
+/** What was sent as a name may be anything. */
+const shown = (name: string): string => (/^[\w.-]{1,100}$/.test(name) ? name : 'a name that was sent')
 
 /** Routes that share a path in front, a way to tell who calls, and the bodies that they take. */
 export type Surface<Caller> = {

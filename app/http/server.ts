@@ -222,6 +222,7 @@ const requestOf = (ctx: Context): Request => ({
     const value = ctx.query[name]
     return Array.isArray(value) ? '' : value
   },
+  queryNames: () => Object.keys(ctx.query),
   header: (name) => {
     const value = ctx.req.headers[name]
     return typeof value === 'string' ? value : undefined

@@ -1,4 +1,4 @@
-import type { Surface } from '../http/endpoint.js'
+import { refusingUnknown, type Surface } from '../http/endpoint.js'
 import { accountEndpoints } from './accounts/accounts.js'
 import { apiKeyEndpoints } from './accounts/api-keys.js'
 import { memberEndpoints } from './accounts/members.js'
@@ -58,5 +58,5 @@ export const manageSurface = (ports: ManagePorts, operatorKey: string): Surface<
     ...parkedEventEndpoints(ports),
     ...eventEndpoints(ports),
     ...rebuildEndpoints(ports),
-  ],
+  ].map(refusingUnknown),
 })

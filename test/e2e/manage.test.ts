@@ -702,6 +702,32 @@ test('other methods on a path of the management API are 405 with what is allowed
   }
 })
 
+test('a parameter that a path does not take is refused and named: a misspelt filter would show everything', async (t) => {
+  const account = await openAccount(site)
+  const errorsOf = async (path: string) => {
+    const { status, body } = await manage(site, 'GET', path)
+    t.is(status, 400, path)
+    return (body as { readonly errors: ReadonlyArray<string> }).errors
+  }
+  const own = `/accounts/${account.id}`
+  t.deepEqual(await errorsOf('/events?acount=1&limit=1'), ['acount is no parameter of this path'])
+  t.deepEqual(await errorsOf(`/events?account=${account.id}&kind=1&constructor=2`), [
+    'kind is no parameter of this path',
+    'constructor is no parameter of this path',
+  ])
+  for (const path of [
+    '/parked',
+    '/rebuilds',
+    `${own}/follow_ups`,
+    `${own}/usage`,
+    `${own}/webhooks`,
+    `${own}/playbooks`,
+  ])
+    t.deepEqual(await errorsOf(`${path}?sate=x`), ['sate is no parameter of this path'])
+  t.deepEqual(await errorsOf('/parked?ada%40example.com'), ['a name that was sent is no parameter of this path'])
+  t.is((await account.rest('/conversions?sate=x')).status, 200)
+})
+
 test('a parameter that is given twice is refused, whichever one is meant', async (t) => {
   const account = await openAccount(site)
   const first = (path: string, query: string) => [path, query, `${query.split('=')[0] ?? ''} must be `] as const

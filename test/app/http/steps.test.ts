@@ -13,6 +13,7 @@ const requestWith = (given: Partial<Request> = {}): Request => ({
   method: 'GET',
   params: {},
   query: () => undefined,
+  queryNames: () => [],
   header: () => undefined,
   body: undefined,
   ...given,

@@ -81,6 +81,7 @@ const openInboundStage = async (
         method: 'POST',
         params: {},
         query: () => undefined,
+        queryNames: () => [],
         header: () => undefined,
         body: { id, text },
       }

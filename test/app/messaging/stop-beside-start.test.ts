@@ -28,6 +28,8 @@ const pool = 'a messaging service'
 
 const person = contactIdOf(rightOf(plainVault.accountSecret('secret')), phone())
 
+const noQuery = { query: () => undefined, queryNames: () => [] }
+
 /** A clock that goes on with each look, and is wrong by so many milliseconds. */
 const skewedClock = (skew: number): Clock => {
   let time = millisecondsOf(at()) + skew
@@ -79,7 +81,7 @@ const openLog = async (names: ReadonlyArray<string>) => {
       commandHandler,
       /** Left where the provider is to send it again. */
       write: async (text: string) => {
-        const request = { method: 'POST', params: {}, query: () => undefined, header: () => undefined, body: { text } }
+        const request = { method: 'POST', params: {}, ...noQuery, header: () => undefined, body: { text } }
         return handle(TE.right({ request, caller: undefined }))()
       },
       /** What follows from all that was recorded is carried out. */

@@ -20,7 +20,7 @@ test('a provider posts to paths under its own name, and shows who it is in its o
   const { prefix, endpoints } = messagesSurface(ports, courier)
   const post = (path: string, headers: Readonly<Record<string, string>>) => {
     const request = {
-      ...{ method: 'POST', params: { message_id: 'other' }, query: () => undefined, body: {} },
+      ...{ method: 'POST', params: { message_id: 'other' }, query: () => undefined, queryNames: () => [], body: {} },
       header: (name: string) => headers[name],
     }
     return endpoints
