@@ -1,5 +1,6 @@
 import bodyParser from 'koa-bodyparser'
 import type { Context } from 'koa'
+import { isUtf8 } from 'node:buffer'
 import type { IncomingHttpHeaders } from 'node:http'
 import { E, type Either } from '../../domain/prelude.js'
 import type { Problem } from './problem.js'
@@ -15,20 +16,10 @@ export type BodyReader = (ctx: Context) => Promise<Either<Problem, unknown>>
  * and a name that comes twice becomes a list.
  */
 export const bodyReaderFor = (bodies: ReadonlyArray<'json' | 'form'>): BodyReader => {
-  const options = {
-    enableTypes: [...bodies],
-    // The parser alone finds no type where a tab stands in the header.
-    detectJSON: ({ req }: Context) => mediaTypeIn(req.headers) === 'application/json',
-    jsonLimit: limit,
-    formLimit: limit,
-    qs: { parse: formFields },
-    // What is no object is JSON all the same: endpoints say what they ask for.
-    strict: false,
-    // A field may have any name: none is ever looked up on a prototype.
-    onProtoPoisoning: 'ignore' as const,
-  }
-  const parse = bodyParser(options)
+  const parserOf = (encoding: Charset) => bodyParser(optionsFor(bodies, encoding))
+  const parsers = { 'utf-8': parserOf('utf-8'), 'iso-8859-1': parserOf('iso-8859-1') }
   return async (ctx) => {
+    const parse = parsers[charsetIn(ctx.req.headers) ?? 'utf-8']
     // A middleware: it leaves the body at Koa's request and then calls what comes next, which is nothing here.
     await parse(ctx, () => Promise.resolve())
     const { body: parsed, rawBody = '' } = ctx.request as { readonly body?: unknown; readonly rawBody?: string }
@@ -40,6 +31,27 @@ export const bodyReaderFor = (bodies: ReadonlyArray<'json' | 'form'>): BodyReade
     return E.right(bodies.includes('form') ? withNumbersAsSent(body, rawBody) : body)
   }
 }
+
+const optionsFor = (bodies: ReadonlyArray<'json' | 'form'>, encoding: Charset) => ({
+  enableTypes: [...bodies],
+  encoding,
+  // The parser alone finds no type where a tab stands in the header.
+  detectJSON: ({ req }: Context) => mediaTypeIn(req.headers) === 'application/json',
+  jsonLimit: limit,
+  formLimit: limit,
+  qs: { parse: (text: string) => formFields(encoding === 'utf-8' ? text : withUtf8Escapes(text)) },
+  // What is no object is JSON all the same: endpoints say what they ask for.
+  strict: false,
+  // A field may have any name: none is ever looked up on a prototype.
+  onProtoPoisoning: 'ignore' as const,
+})
+
+/** A form that is called ISO-8859-1. Many who call it so escape UTF-8 all the same: only what is none is changed. */
+const withUtf8Escapes = (text: string): string =>
+  text.replace(/(?:%[\da-f]{2})+/gi, (escaped) => {
+    const bytes = Buffer.from(escaped.replaceAll('%', ''), 'hex')
+    return isUtf8(bytes) ? escaped : encodeURIComponent(bytes.toString('latin1'))
+  })
 
 const formFields = (text: string): Readonly<Record<string, unknown>> => {
   const fields = new Map<string, string | Array<string>>()
@@ -100,6 +112,21 @@ const mediaType = /^([\w.+-]+\/[\w.+-]+)(?:\s*;\s*[\w.+-]+\s*=\s*(?:[\w.+-]+|"[^
 const mediaTypeIn = (headers: IncomingHttpHeaders): string | undefined =>
   mediaType.exec(headers['content-type']?.trim() ?? '')?.[1]?.toLowerCase()
 
+type Charset = 'utf-8' | 'iso-8859-1'
+
+const charsets: ReadonlyMap<string, Charset> = new Map([
+  ['utf-8', 'utf-8'],
+  ['utf8', 'utf-8'],
+  ['us-ascii', 'utf-8'],
+  ['iso-8859-1', 'iso-8859-1'],
+])
+
+/** UTF-8 where `Content-Type` names none; undefined: one that is not read. */
+const charsetIn = (headers: IncomingHttpHeaders): Charset | undefined => {
+  const named = /;\s*charset\s*=\s*(?:"([^"]*)"|([^\s;]*))/i.exec(headers['content-type'] ?? '')
+  return charsets.get((named?.[1] ?? named?.[2] ?? 'utf-8').toLowerCase())
+}
+
 /** Why a body can't be read, as its headers tell; undefined for a request without a body. */
 export const headerProblem = (
   headers: IncomingHttpHeaders,
@@ -115,7 +142,7 @@ export const headerProblem = (
   const isRead =
     (bodies.includes('json') && type === 'application/json') ||
     (bodies.includes('form') && type === 'application/x-www-form-urlencoded')
-  if (isRead) return undefined
+  if (isRead) return charsetIn(headers) === undefined ? { kind: 'unsupported-charset' } : undefined
   return bodies.includes('form')
     ? { kind: 'unsupported-media-type' }
     : { kind: 'invalid', messages: ['Content-Type must be application/json'] }

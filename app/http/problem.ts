@@ -27,6 +27,7 @@ export type Problem =
   /** The body may be smaller than its limit and hold more than a lead may. */
   | { readonly kind: 'fields-too-large' }
   | { readonly kind: 'unsupported-media-type' }
+  | { readonly kind: 'unsupported-charset' }
   | { readonly kind: 'compressed' }
   | { readonly kind: 'too-many-requests'; readonly retryAfter: number }
   | { readonly kind: 'unexpected' }
@@ -143,6 +144,8 @@ export const answerTo = (problem: Problem): Answer => {
       return errors(413, 'note and properties are larger than 32 kB')
     case 'unsupported-media-type':
       return errors(415, 'Content-Type must be application/json or application/x-www-form-urlencoded')
+    case 'unsupported-charset':
+      return errors(415, 'the charset in Content-Type must be utf-8 or iso-8859-1')
     case 'compressed':
       return errors(415, 'the body must be sent without a Content-Encoding')
     case 'too-many-requests':

@@ -1,8 +1,9 @@
 import test from 'ava'
-import { namedIn, send, sendForm, sendJson, having } from '../kit/network/http.js'
+import { bearer, namedIn, send, sendForm, sendJson, having } from '../kit/network/http.js'
 import { formLead, lead, newPhone, requiredFields, spellings, without } from '../kit/service/leads.js'
 import { serviceForFile } from '../kit/service/in-process-service.js'
 import { idsOf, openAccount, type Account } from '../kit/service/account.js'
+import { operatorKey } from '../kit/service/settings.js'
 
 const site = serviceForFile()
 
@@ -67,6 +68,44 @@ test('a content type may carry a charset and be in any case', async (t) => {
   for (const type of formTypes) {
     t.is((await sendForm(account.postUrl, formLead(), { 'content-type': type })).status, 200, type)
   }
+})
+
+test('a lead is read by the charset that its content type names, and refused where that is none that is read', async (t) => {
+  const account = await openAccount(site)
+  const post = (type: string, body: string | Uint8Array) =>
+    send(account.postUrl, { method: 'POST', headers: { 'content-type': type }, body })
+  const fields = formLead({ first_name: 'José', last_name: 'a+b&c=d', note: 'ñ' })
+  const asForm = (encode: (text: string) => string): string =>
+    Object.entries(fields)
+      .map(([name, value]) => `${name}=${encode(value)}`)
+      .join('&')
+  const latin = (text: string): Buffer => Buffer.from(text, 'latin1')
+  const inPercent = (text: string): string => latin(text).toString('hex').replace(/../g, '%$&')
+  const inPart = (text: string): string => text.replace(/[^\wéñ]/g, encodeURIComponent)
+  for (const [type, body] of [
+    ['application/json; charset=ISO-8859-1', latin(JSON.stringify(fields))],
+    ['application/json; a=b; charset="iso-8859-1"', latin(JSON.stringify(fields))],
+    ['application/json; charset=us-ascii', JSON.stringify(fields)],
+    ['application/x-www-form-urlencoded; charset=ISO-8859-1', asForm(inPercent)],
+    ['application/x-www-form-urlencoded; charset=iso-8859-1', latin(asForm(inPart))],
+    ['application/x-www-form-urlencoded; charset=iso-8859-1', asForm(encodeURIComponent)],
+    ['application/x-www-form-urlencoded; charset=UTF8', asForm(encodeURIComponent)],
+  ] as const) {
+    const answer = await post(type, body)
+    t.is(answer.status, 200, type)
+    const { first_name, last_name, additional_info } = await contactOf(account, idsOf(answer).contact_id)
+    t.deepEqual([first_name, last_name, additional_info['note']], ['José', 'a+b&c=d', 'ñ'], type)
+  }
+  for (const charset of ['utf-16', 'windows-1252', 'constructor', '""'])
+    for (const type of ['application/json', 'application/x-www-form-urlencoded']) {
+      const { status, body } = await post(`${type}; charset=${charset}`, JSON.stringify(fields))
+      t.is(status, 415, charset)
+      t.deepEqual(body.errors, ['the charset in Content-Type must be utf-8 or iso-8859-1'])
+    }
+  const wide = Buffer.from(JSON.stringify({ title: 'Sold again', value: 1 }), 'utf16le')
+  const headers = { ...bearer(operatorKey), 'content-type': 'application/json; charset=utf-16le' }
+  const manageUrl = `${site.url}/manage/v1/accounts/${account.id}/conversions`
+  t.is((await send(manageUrl, { method: 'POST', headers, body: wide })).status, 415)
 })
 
 test('an accepted content type with an unreadable parameter is refused as such, or read', async (t) => {
