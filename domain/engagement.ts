@@ -250,6 +250,8 @@ export type EngagementCommand =
       readonly trigger: GivingUp
       /** What the trigger says of its reason. */
       readonly note?: string
+      /** Of an opt-out: what it stands for; left out where the contact may have opted out before. */
+      readonly reportId?: ActivityReportId
       readonly at: Instant
     }
   /** `givesUpAt`: as the message of its last step tells. */
@@ -509,7 +511,7 @@ const hear = (
   return [replied, ...fires, ...outcome(fires.reduce(evolve, state) as Started, `rule-says-${meaning}`, at)]
 }
 
-type OptOutReport = { readonly reportId?: ActivityReportId; readonly optedOutBefore?: boolean }
+type OptOutReport = { readonly reportId?: ActivityReportId | undefined; readonly optedOutBefore?: boolean }
 
 /** Whether the conversation has not told it. */
 const isNewOptOut = ({ reportId, optedOutBefore }: OptOutReport, { erased, labels, reports }: Started): boolean => {
@@ -522,12 +524,13 @@ const reportOf = ({ reportId }: OptOutReport): Report | undefined =>
 
 /** After the end nothing is fired but that the contact opted out, since other messages must not go to it either. */
 const giveUp = (
-  { trigger, note, at }: Extract<EngagementCommand, { readonly type: 'GiveUp' }>,
+  { trigger, note, reportId, at }: Extract<EngagementCommand, { readonly type: 'GiveUp' }>,
   state: Started,
 ): ReadonlyArray<EngagementEvent> => {
-  if (!state.ended) return outcome(state, trigger, at, note)
-  const isNew = trigger === 'number-opted-out' && !state.erased && !state.labels.has('opted_out')
-  return isNew ? [fired(state, trigger, at, note)] : []
+  const report = reportOf({ reportId })
+  if (!state.ended) return outcome(state, trigger, at, note, report)
+  const told = { reportId, optedOutBefore: reportId === undefined }
+  return trigger === 'number-opted-out' && isNewOptOut(told, state) ? [fired(state, trigger, at, note, report)] : []
 }
 
 /** Only the first opening of a link counts, and after an outcome none. */

@@ -54,7 +54,8 @@ export const onMessageFailed = ({
 }: EventOf<'MessageFailed'> | EventOf<'MessageUndelivered'>): ReadonlyArray<Intent> => {
   const trigger = endingFailures[data.kind]
   if (trigger === undefined) return []
-  const command: EngagementCommand = { type: 'GiveUp', trigger, note: data.reason, at }
+  const report = 'report_id' in data ? { reportId: data.report_id } : {}
+  const command: EngagementCommand = { type: 'GiveUp', trigger, note: data.reason, ...report, at }
   return [{ decider: engagement, id: data.engagement_id, command }]
 }
 

@@ -103,9 +103,18 @@ export const MessageEvent = t.union([
     'MessageSent',
     t.intersection([Sent, t.type({ attempt: NaturalNumber, provider_id: t.union([t.string, t.null]) }), After]),
   ),
+  /**
+   * `report_id`: of an opt-out, what it stands for, as with a text that says so; left out where the contact had opted
+   * out before the try, or nobody knows.
+   */
   eventOf(
     'MessageFailed',
-    t.intersection([Sent, t.type({ attempt: NaturalNumber, kind: FailureKind, reason: t.string }), After]),
+    t.intersection([
+      Sent,
+      t.type({ attempt: NaturalNumber, kind: FailureKind, reason: t.string }),
+      After,
+      t.partial({ report_id: ActivityReportId }),
+    ]),
   ),
   /** The provider reported on a try before it answered, or where nobody knew whether it had taken it. */
   eventOf('MessageTaken', t.intersection([Sent, t.type({ provider_id: t.string })])),
@@ -243,7 +252,12 @@ export type MessageReport =
 /** How a try ended, and what comes after the step where that ends it. */
 type Ending =
   | { readonly kind: 'sent'; readonly providerId: string | null }
-  | { readonly kind: FailureKind; readonly reason: string }
+  | {
+      readonly kind: FailureKind
+      readonly reason: string
+      /** Of an opt-out. */
+      readonly reportId?: ActivityReportId | undefined
+    }
 
 export type MessageCommand =
   | { readonly type: 'RequestMessage'; readonly ids: MessageIds; readonly request: Request }
@@ -478,7 +492,9 @@ const decide = (command: MessageCommand, state: MessageState): Either<never, Rea
       const ended = { ...state.facts, attempt, ...after }
       if (ending.kind === 'sent')
         return E.right([{ type: 'MessageSent', data: { ...ended, provider_id: ending.providerId } }])
-      return E.right([{ type: 'MessageFailed', data: { ...ended, kind: ending.kind, reason: ending.reason } }])
+      const { kind, reason, reportId: report_id } = ending
+      const report = report_id === undefined ? {} : { report_id }
+      return E.right([{ type: 'MessageFailed', data: { ...ended, kind, reason, ...report } }])
     }
     case 'ReportMessage':
       if (state.kind === 'erased') return E.right(copyFound(state, command.report.providerId))

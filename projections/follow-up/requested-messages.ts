@@ -40,9 +40,9 @@ export const sendRequested = async (ports: StepPorts, lease: Lease, id: MessageI
   const now = clock.now()
   const next = nextTryOf({ ...parties, message: state, engagement: belongsTo, settings, now })
   if (next.kind === 'send' || next.kind === 'settle') {
-    const { to, account, heldUntil } = parties
+    const { to, optOutReport, account, heldUntil } = parties
     if (to === undefined) return undefined
-    const sending: Sending = { facts, to, lease, after: undefined }
+    const sending: Sending = { facts, to, optOutReport, lease, after: undefined }
     if (next.kind === 'settle') return settleMessage(ports, sending)
     const isProbe = heldUntil !== undefined
     if (!(await mayTry(ports, lease, account_id, isProbe))) return undefined

@@ -70,7 +70,7 @@ export const takeTurn = async (ports: StepPorts, lease: Lease, id: EngagementId)
     const facts = { message_id: next.messageId, account_id, contact_id, engagement_id: id, step: next.step }
     if (parties.to === undefined) return undefined
     const after = afterStepOf(settings, parties, next.step, id)
-    const sending: Sending = { facts, to: parties.to, lease, after }
+    const sending: Sending = { facts, to: parties.to, optOutReport: parties.optOutReport, lease, after }
     if (next.kind === 'settle') return settleMessage(ports, sending)
     const isNew = followUp.messageId !== next.messageId || lastMessage?.kind === 'unknown'
     // Its engagement has recorded that it is begun: unless the store was away since, nothing has changed.

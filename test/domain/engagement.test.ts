@@ -158,6 +158,28 @@ test('what a provider knows of an opt-out is heard after the end too, once; that
     .then()
 })
 
+test('what a provider knows of an opt-out after an opt-in is told again, and with a text that says the same once', (t) => {
+  const note = 'the number has opted out'
+  const giveUp = { type: 'GiveUp', trigger: 'number-opted-out', note, at: at(1000) } as const
+  const { data } = recorded({ type: 'outcome', label: 'opted_out', note, at: at(1000) }) as RecordedActivity
+  const told = (n: number): EngagementEvent => ({ type: 'ActivityRecorded', data: { ...data, report_id: reportId(n) } })
+  const over = ended('opted_out', at(1000))
+  given(t, engagement, ...playing)
+    .when({ ...giveUp, reportId: reportId(1) })
+    .then(told(1), over)
+  const later = recorded({ type: 'outcome', label: 'opted_out', note, at: at(2000) }) as RecordedActivity
+  given(t, engagement, ...playing, told(1), over)
+    .when({ ...giveUp, reportId: reportId(2), at: at(2000) })
+    .then({ type: 'ActivityRecorded', data: { ...later.data, report_id: reportId(2) } })
+  given(t, engagement, ...playing, told(1), over)
+    .when({ ...giveUp, reportId: reportId(1), at: at(2000) })
+    .then()
+  const said = { messageId: messageId(), meaning: 'opted_out', reportId: reportId(1), at: at(2000) } as const
+  given(t, engagement, ...playing, told(1), over)
+    .when({ type: 'HearReply', ...said, pausedUntil: at(3000), givesUpAt: at(4000) })
+    .then()
+})
+
 test('an outcome is terminal: no other follows, whatever ended the conversation', (t) => {
   const over = ended('qualified', at(1000))
   given(t, engagement, ...playing, over)

@@ -218,6 +218,17 @@ test('a delivery whose webhook was removed turns nothing off', (t) => {
   t.deepEqual(reactionsTo({ type: 'DeliveryAbandoned', data }), [])
 })
 
+test('that a provider knows of an opt-out ends its conversation, which is told what the opt-out stands for', (t) => {
+  const failed = { ...messageIds, attempt: 1, kind: 'opted-out', reason: 'code 21610' } as const
+  const giveUp = { type: 'GiveUp', trigger: 'number-opted-out', note: 'code 21610', at: at(1000) } as const
+  const told = (command: Intent['command']) => [{ decider: engagement, id: engagementId(), command }]
+  t.deepEqual(reactionsTo({ type: 'MessageFailed', data: failed }), told(giveUp))
+  t.deepEqual(
+    reactionsTo({ type: 'MessageFailed', data: { ...failed, report_id: reportId() } }),
+    told({ ...giveUp, reportId: reportId() }),
+  )
+})
+
 test('nothing follows from any other event', (t) => {
   t.deepEqual(
     [...reactingTypes],

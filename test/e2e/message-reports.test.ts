@@ -1,7 +1,7 @@
 import test from 'ava'
 import { isOptedOut, labelsOf, messagesOf, soon } from '../kit/service/conversation.js'
 import { openTextingStage } from '../kit/service/texting-stage.js'
-import { service } from '../twilio-double/double.js'
+import { number, service } from '../twilio-double/double.js'
 
 const table = [
   { codes: [21610], state: 'failed', labels: ['started', 'opted_out'], isHeld: false },
@@ -52,6 +52,28 @@ test('that a number opted out, as a report tells after a sale, counts for its co
     ...['started', 'filtered'],
   ])
   t.false(await isOptedOut(neighbour, other.phone))
+})
+
+test('that a number opted out, as the provider answers after an opt-in, is told again, and once', async (t) => {
+  const { following, submit, takenFor, double, write } = await openTextingStage(t)
+  const account = await following('Example Agency')
+  await account.manage('PUT', '/messaging', { provider_answers_keywords: false })
+  const person = await submit(account)
+  await soon(() => takenFor(person.phone).length === 1)
+  const [first] = takenFor(person.phone)
+  await write(person.phone, number, 'STOP')
+  await soon(() => takenFor(person.phone).length === 2)
+  await write(person.phone, number, 'START')
+  t.is(first && (await double.postStatus(first, 'undelivered', 21610)), 204)
+  t.deepEqual(await labelsOf(person), ['started', 'opted_out'], 'a report of a text from before is late')
+  t.false(await isOptedOut(account, person.phone))
+  double.optOut(person.phone)
+  for (const count of [1, 2]) {
+    await write(person.phone, number, 'HELP')
+    await soon(async () => (await messagesOf(person)).filter(({ state }) => state === 'failed').length === count + 1)
+    await soon(() => isOptedOut(account, person.phone))
+    t.deepEqual(await labelsOf(person), ['started', 'opted_out', 'opted_out'])
+  }
 })
 
 test('reports that come before the answer, out of order and twice count at once, and the text is not sent again', async (t) => {

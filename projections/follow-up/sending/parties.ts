@@ -1,10 +1,11 @@
 import { account, type AccountState } from '../../../domain/account.js'
 import { contact, type ContactState } from '../../../domain/contact.js'
 import { streamOf } from '../../../domain/decider.js'
-import type { AccountId, ContactId } from '../../../domain/ids.js'
+import type { AccountId, ActivityReportId, ContactId } from '../../../domain/ids.js'
 import { later, type Instant } from '../../../domain/instant.js'
 import type { Clock, CommandHandler, StoreFailure } from '../../../domain/ports.js'
 import type { Either } from '../../../domain/prelude.js'
+import { optOutReportOf } from '../../../domain/saying.js'
 import { sendingHold, type SendingHoldState } from '../../../domain/sending-hold.js'
 import { orThrow } from '../../../domain/store-failed.js'
 import type { Documents } from '../../ports.js'
@@ -20,6 +21,8 @@ export type Parties = {
   readonly contact: ContactState
   /** It opted out of the sender before the account used it, and nobody has told the contact's own stream. */
   readonly isOptOutNew: boolean
+  /** What an opt-out would stand for that comes now; undefined where the contact has opted out. */
+  readonly optOutReport: ActivityReportId | undefined
   /** The contact's number, in E.164; undefined where it is not known any more. */
   readonly to: string | undefined
   readonly account: OpenAccount
@@ -60,6 +63,8 @@ export const partiesOf = async (
   return {
     contact: isOptOutNew ? { ...person, optedOut: true } : person,
     isOptOutNew,
+    optOutReport:
+      person.kind !== 'known' || person.optedOut || isOptOutNew ? undefined : optOutReportOf(ids.contact_id, person),
     to: person.kind === 'known' ? person.details.phone : undefined,
     account: owner,
     heldUntil: held?.until,

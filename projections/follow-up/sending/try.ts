@@ -2,6 +2,7 @@ import { newAggregate, type CausingEvent } from '../../../domain/aggregate.js'
 import type { Position } from '../../../domain/event.js'
 import { StatedFailure } from '../../../domain/failure-reason.js'
 import type { AfterStep } from '../../../domain/follow-up.js'
+import type { ActivityReportId } from '../../../domain/ids.js'
 import { millisecondsOf, type Instant } from '../../../domain/instant.js'
 import { message, type MessageCommand, type MessageIds } from '../../../domain/message.js'
 import { segmentsOf } from '../../../domain/message-segments.js'
@@ -31,6 +32,8 @@ export type Sending = {
   /** `step` is left out where it is none. */
   readonly facts: MessageIds & { readonly step?: number }
   readonly to: string
+  /** What it stands for where the provider says that the number opted out. */
+  readonly optOutReport?: ActivityReportId | undefined
   readonly lease: Lease
   /** What comes after the step where it is over at `now`; undefined where it is none. */
   readonly after: ((now: Instant) => AfterStep) | undefined
@@ -198,6 +201,8 @@ const endingOf = (
   if (outcome.kind === 'accepted')
     return { type: 'EndMessage', attempt, ending: { kind: 'sent', providerId: outcome.providerId ?? null }, ...after }
   const { kind, reason } = outcome
+  if (kind === 'opted-out')
+    return { type: 'EndMessage', attempt, ending: { kind, reason, reportId: sent.optOutReport }, ...after }
   if (kind !== 'failed' && kind !== 'unreached' && kind !== 'sender-blocked')
     return { type: 'EndMessage', attempt, ending: { kind, reason }, ...after }
   const scheduled = messageRetryAt(attempt, kind, now)

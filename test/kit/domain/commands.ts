@@ -316,6 +316,7 @@ export const engagementCommands: fc.Arbitrary<EngagementCommand> = fc.oneof(
   }),
   fc.record({ type: is('OpenLink'), reportId: few(reportId), url: word, at: moment }),
   fc.record({ type: is('GiveUp'), trigger: fc.constantFrom('number-unreachable', 'no-hour'), note: word, at: moment }),
+  fc.record({ type: is('GiveUp'), trigger: is('number-opted-out'), note: word, reportId: few(reportId), at: moment }),
   fc.record({ type: is('EndSilence'), at: moment, givesUpAt: fc.constantFrom(undefined, at(1)) }),
   fc.record({ type: is('PauseEngagement'), accountId: few(accountId), until: moment }),
   fc.record({ type: is('ResumeEngagement'), accountId: few(accountId) }),
@@ -375,6 +376,7 @@ export const messageCommands: fc.Arbitrary<MessageCommand> = fc.oneof(
     ending: fc.oneof(
       fc.record({ kind: is('sent'), providerId: fc.constantFrom(null, 'a') }),
       fc.record({ kind: fc.constantFrom('unknown', 'undeliverable', 'opted-out'), reason: word }),
+      fc.record({ kind: is('opted-out'), reason: word, reportId: few(reportId) }),
     ),
     after: afterStep,
   }),
