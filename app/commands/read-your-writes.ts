@@ -32,19 +32,19 @@ type Ports = {
  */
 const longestWait = 3_000
 
-/** A read model, or the log: the position that it must reach to show these events, and a wait until it has. */
-type Awaited = {
+/** What follows the log: a read model, or this process. It has a position to reach to show these events. */
+type LogFollower = {
   readonly name: string
   readonly wantedFor: (events: Events) => Position
   readonly caughtUpTo: (position: Position, signal: AbortSignal) => Promise<void>
 }
 
 /** Requests that wait for the same, from the same turn of the event loop on: so a batch of leads costs one wait. */
-type Group = { readonly wanted: Map<Awaited, Position>; readonly caughtUp: Promise<void> }
+type Group = { readonly wanted: Map<LogFollower, Position>; readonly caughtUp: Promise<void> }
 
 /** Waits until the read models that these events concern show them, in whichever process they are maintained. */
 export const readYourWrites = ({ readModels, followed, time, stopping }: Ports) => {
-  const everything: ReadonlyArray<Awaited> = [
+  const followers: ReadonlyArray<LogFollower> = [
     ...readModels.map(({ projection, follower }) => ({
       name: projection.name,
       wantedFor: (events: Events) => newestOf(events.filter((event) => projection.keyOf(event) !== undefined)),
@@ -56,24 +56,24 @@ export const readYourWrites = ({ readModels, followed, time, stopping }: Ports) 
    * What did not catch up in time. No request waits for it until it has, so an outage slows down a few requests and not
    * all.
    */
-  const lagging = new Set<Awaited>()
+  const lagging = new Set<LogFollower>()
   setMaxListeners(0, stopping)
 
-  const trackLagging = async (one: Awaited, position: Position): Promise<void> => {
+  const trackLagging = async (one: LogFollower, position: Position): Promise<void> => {
     if (lagging.has(one)) return
     lagging.add(one)
     await one.caughtUpTo(position, stopping)
     lagging.delete(one)
   }
 
-  const wantedOf = (one: Awaited, events: Events): ReadonlyArray<readonly [Awaited, Position]> => {
+  const wantedOf = (one: LogFollower, events: Events): ReadonlyArray<readonly [LogFollower, Position]> => {
     const wanted = lagging.has(one) ? beginning : one.wantedFor(events)
     return wanted === beginning ? [] : [[one, wanted]]
   }
 
-  const waitFor = async (wanted: ReadonlyMap<Awaited, Position>): Promise<void> => {
+  const waitFor = async (wanted: ReadonlyMap<LogFollower, Position>): Promise<void> => {
     const missing = new Map(wanted)
-    const catchUp = async ([one, position]: readonly [Awaited, Position], signal: AbortSignal): Promise<void> => {
+    const catchUp = async ([one, position]: readonly [LogFollower, Position], signal: AbortSignal): Promise<void> => {
       await one.caughtUpTo(position, signal)
       if (!signal.aborted) missing.delete(one)
     }
@@ -99,7 +99,7 @@ export const readYourWrites = ({ readModels, followed, time, stopping }: Ports) 
   }
 
   return async (events: Events): Promise<void> => {
-    const mine = everything.flatMap((one) => wantedOf(one, events))
+    const mine = followers.flatMap((one) => wantedOf(one, events))
     if (mine.length === 0) return
     const names = mine.map(([{ name }]) => name).join()
     const { wanted, caughtUp } = groups.get(names) ?? begunGroup(names)

@@ -5,7 +5,7 @@ import { StoreFailed } from '../../domain/store-failed.js'
 import type { LeasedFollower } from '../subscriptions/leased-follower.js'
 
 /** A follower that an erasure waits for. */
-export type Awaited = Pick<LeasedFollower, 'name' | 'caughtUpTo' | 'failure'>
+export type AwaitedFollower = Pick<LeasedFollower, 'name' | 'caughtUpTo' | 'failure'>
 
 /** In milliseconds: after that it says so and begins anew. */
 const longestWait = 10_000
@@ -13,7 +13,7 @@ const longestWait = 10_000
 /** @throws StoreFailed where it takes too long, or the process stops */
 export const caughtUp = async (
   time: Pick<Time, 'sleep'>,
-  { name, caughtUpTo, failure }: Awaited,
+  { name, caughtUpTo, failure }: AwaitedFollower,
   position: Position,
   stopping: AbortSignal,
 ): Promise<void> => {

@@ -14,7 +14,7 @@ import { executedOrThrow } from '../parking/final-failure.js'
 import type { Documents } from '../ports.js'
 import { collectionOf } from '../projection.js'
 import { resends, type ResendDocument } from '../read-models/resends.js'
-import { caughtUp, type Awaited } from './caught-up.js'
+import { caughtUp, type AwaitedFollower } from './caught-up.js'
 import type { ClosingPorts } from './stream-closing.js'
 import { entriesOf } from './contact-entries.js'
 
@@ -24,7 +24,7 @@ type ErasedDelivery = Extract<DeliveryEvent, { readonly type: 'DeliveryErased' }
 export type DeliveryErasurePorts = ClosingPorts & {
   readonly documents: Pick<Documents, 'get'>
   /** Maintains the read model that counts what became of bulk resends. */
-  readonly resends: Awaited
+  readonly resends: AwaitedFollower
   readonly time: Pick<Time, 'sleep'>
   readonly clock: Pick<Clock, 'now'>
 }

@@ -19,7 +19,7 @@ import { streamEnds } from '../parking/stream-ends.js'
 import type { Documents } from '../ports.js'
 import type { ProjectedEvent } from '../projection.js'
 import type { Checkpoint } from '../subscriptions/checkpoint.js'
-import { caughtUp, type Awaited } from './caught-up.js'
+import { caughtUp, type AwaitedFollower } from './caught-up.js'
 import { close } from './stream-closing.js'
 import type { ConcurrentFollower } from './concurrent-follower.js'
 import { closingCommandOf } from './contact-closing.js'
@@ -35,13 +35,13 @@ type EraserPorts = DeliveryErasurePorts &
     /** Removes what is kept beside the log of a stream. */
     readonly removeSnapshot: (stream: string, position: Position) => Promise<void>
     /** Begin what follows from a lead that the contact has engaged. */
-    readonly reactions: Awaited
+    readonly reactions: AwaitedFollower
     /** Makes deliveries due, with what it knew of the contact. */
-    readonly deliveryFanOut: Awaited
+    readonly deliveryFanOut: AwaitedFollower
     /** Shows all that a contact has: its leads with their engagements, and its deliveries. */
-    readonly timeline: Awaited
+    readonly timeline: AwaitedFollower
     /** Shows what was written to a contact and by it. */
-    readonly messages: Awaited
+    readonly messages: AwaitedFollower
     readonly checkpoint: Checkpoint
   }
 
