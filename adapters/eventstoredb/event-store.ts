@@ -24,7 +24,7 @@ import { completeRead } from './complete-read.js'
 import { ofLeader, type Connection } from './client/connection.js'
 import { refuseTooOld } from './client/server-version.js'
 import { decodeEvent, encodeEvent, isEncodable, positionFrom } from './event-codec.js'
-import { logReader } from './log/log-reader.js'
+import { resubscribingReader } from './log/resubscribing-reader.js'
 import type { ReconnectingClient } from './client/reconnecting-client.js'
 import { savedCheckpoints } from './saved-checkpoints.js'
 import { retryingWith, standardRetryPolicy, withoutConflict, type Retry, type RetryPolicy } from './retry.js'
@@ -46,7 +46,7 @@ export const eventStoreDb = (
   // Everything that reads the log listens to it: more listeners than Node's limit are no leak here.
   setMaxListeners(0, stopping.signal)
   const retry = retryingWith(policy, time, stopping.signal)
-  const reader = logReader(connection.reads, policy, time)
+  const reader = resubscribingReader(connection.reads, policy, time)
   const { read, readLast, head, newestTime } = readsOf(connection, retry, stopping.signal)
   const { truncate, after: truncatedAfter } = truncations(connection, retry, stopping.signal)
 

@@ -1,7 +1,7 @@
 import { beginning, type Position } from '../../../domain/event.js'
 import { categories } from '../../../domain/events.js'
 import { isTruncatedBy, logTail, type LogEntry, type LogTail, type Truncation } from '../../in-process/log-tail.js'
-import type { LogReader } from './log-reader.js'
+import type { ResubscribingReader } from './resubscribing-reader.js'
 
 /** The tail of the log, which one subscription follows for all live subscriptions of this process. */
 type SharedTail = {
@@ -16,7 +16,7 @@ type SharedTail = {
 const capacity = { events: 4_096, bytes: 16_000_000 }
 
 export const sharedTail = (
-  { follow }: LogReader,
+  { follow }: ResubscribingReader,
   /** The head of the log, retried until there is one; undefined when the signal aborts. */
   headOf: (signal: AbortSignal) => Promise<Position | undefined>,
   stopping: AbortSignal,

@@ -18,14 +18,18 @@ type LogPart = {
 }
 
 /** Reads the log without gap or repeat, with a new subscription whenever one is dropped. Both throw StoreFailed. */
-export type LogReader = {
+export type ResubscribingReader = {
   /** History, then live; ends when the signal aborts. */
   readonly follow: (part: LogPart) => AsyncGenerator<CatchUpBatch>
   /** Throws when the signal aborts before `end` is reached. */
   readonly readUpTo: (end: Position, part: LogPart) => AsyncGenerator<EventBatch>
 }
 
-export const logReader = (client: ReconnectingClient, policy: RetryPolicy, time: Time): LogReader => {
+export const resubscribingReader = (
+  client: ReconnectingClient,
+  policy: RetryPolicy,
+  time: Time,
+): ResubscribingReader => {
   async function* follow({ after, categories, signal, retryFor }: LogPart): AsyncGenerator<CatchUpBatch> {
     // With the checkpoints and the truncations, which are no events of ours: where one is the head nobody would come to
     // it.
