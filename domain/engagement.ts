@@ -271,7 +271,7 @@ export type EngagementCommand =
 export type EngagementRefusal =
   | { readonly kind: 'engagement-not-found' }
   | { readonly kind: 'engagement-ended' }
-  /** It is another step's turn, or nobody may begin one now. */
+  /** Another step is next, or nobody may begin one now. */
   | { readonly kind: 'step-not-due' }
   /** The label is fired by the service itself and can't be reported. */
   | { readonly kind: 'label-not-reportable' }
@@ -581,8 +581,8 @@ type StepCommand = Extract<
 >
 
 /**
- * A step is never begun early, before the consent was verified, while a person answers, after the end, or where it is
- * another one's turn.
+ * A step is never begun early, before the consent was verified, while a person answers, after the end, or where another
+ * one is next.
  */
 const step = (command: StepCommand, state: Started): Either<EngagementRefusal, ReadonlyArray<EngagementEvent>> => {
   const { followUp, awaitedConsent, attribution } = state

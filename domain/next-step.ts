@@ -14,7 +14,7 @@ import { afterStep, fieldsOf, hoursFor } from './step-times.js'
 import { linkUrl, type TrackedLinks } from './tracked-link.js'
 import type { GivingUp } from './trigger.js'
 
-/** All that is known of an engagement whose turn may have come. */
+/** All that is known of an engagement whose task may be due. */
 type Situation = {
   readonly engagement: EngagementState
   /** Of the step that was begun last; undefined where there is none. */
@@ -120,7 +120,7 @@ const isWithdrawn = (message: MessageState | undefined): boolean =>
 const dueAgain = (message: MessageState, now: Instant): Instant =>
   message.kind === 'waiting' ? (message.dueAt ?? now) : now
 
-type Turn = {
+type DueStep = {
   readonly step: number
   readonly attempt: number
   readonly template: string
@@ -131,7 +131,7 @@ type Turn = {
 /** The step is due: whether it may be sent now, or what keeps it. */
 const dueStep = (
   situation: Situation,
-  { step, attempt, template, messageId, key }: Turn,
+  { step, attempt, template, messageId, key }: DueStep,
   { details }: Extract<ContactState, { readonly kind: 'known' }>,
 ): NextStep => {
   const { engagement, settings, account, sentInLastDay, links: linked, now } = situation

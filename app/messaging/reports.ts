@@ -102,7 +102,7 @@ const retryAtOf =
   ): TaskEither<StoreFailure, Instant | undefined> =>
   async () => {
     const retryAt = kind === 'waiting' ? dueAt : messageRetryAt(attempt, report.kind, clock.now())
-    // Of a requested message it is decided at its next turn whether there is still time.
+    // Of a requested message its next task decides whether there is still time.
     if (request !== undefined) return E.right(retryAt)
     const loaded = await loadState(commandHandler, engagement, facts.engagement_id)
     if (E.isLeft(loaded)) return loaded

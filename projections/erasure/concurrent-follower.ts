@@ -1,6 +1,6 @@
 import { abortable, over } from '../../domain/abortable.js'
 import { reasonOf } from '../../domain/failure-reason.js'
-import type { Places } from '../../domain/fair-turns.js'
+import type { Places } from '../../domain/round-robin.js'
 import { beginning, type Position } from '../../domain/event.js'
 import type { EventBatch } from '../../domain/ports.js'
 import type { ProjectedEvent } from '../projection.js'

@@ -1,4 +1,4 @@
-import { fairTurns, type Places } from '../../domain/fair-turns.js'
+import { roundRobin, type Places } from '../../domain/round-robin.js'
 import type { AccountId } from '../../domain/ids.js'
 
 /** Whose work it is, and what it concerns: of one subject the later waits until the earlier has ended. */
@@ -12,7 +12,8 @@ type FairQueue<A> = {
 }
 
 /**
- * Work that waits for a place: accounts take turns, and whatever one of them has under way leaves places to the others.
+ * Work that waits for a place: accounts are served round-robin, and whatever one of them has under way leaves places to
+ * the others.
  */
 export const fairQueue = <A extends QueuedWork>(places: Places): FairQueue<A> => {
   /** By subject what has not ended, in the order in which it came. */
@@ -37,7 +38,7 @@ export const fairQueue = <A extends QueuedWork>(places: Places): FairQueue<A> =>
     begin: () => {
       if (underWay.size >= places.most) return []
       const first = [...ready.values()].flatMap((own) => own.slice(0, places.mostOfAccount))
-      const begun = fairTurns(
+      const begun = roundRobin(
         first,
         [...underWay].map(({ account_id }) => account_id),
         places,

@@ -31,7 +31,7 @@ export type ConsentPorts = RetryPorts & {
 /**
  * Asks once whether the consent of a lead is genuine, and records the answer: from then on nobody asks again. Where the
  * process ends between the two, the next one asks anew. Nothing is asked of a lead that was erased, nor where another
- * turn asks, or has asked meanwhile.
+ * task asks, or has asked meanwhile.
  * @throws FailedForGood, and where the store fails
  */
 export const checkConsent = async (

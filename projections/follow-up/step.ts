@@ -43,12 +43,12 @@ export type StepPorts = SendingPorts &
 const decisionHoldsFor = 1_000
 
 /**
- * Does what the turn of an engagement asks for: at most one step, or where it has ended the closing of its last
+ * Carries out the task of an engagement: at most one step, or where it has ended the closing of its last
  * message. Resolves with the position of what was recorded last, or with undefined where nothing was, such as where
  * another process was first.
  * @throws FailedForGood, and where a store fails
  */
-export const takeTurn = async (ports: StepPorts, lease: Lease, id: EngagementId): Promise<Position | undefined> => {
+export const takeStep = async (ports: StepPorts, lease: Lease, id: EngagementId): Promise<Position | undefined> => {
   const { commandHandler, clock, time } = ports
   const madeAt = time.now()
   const { state, last } = await loadOrThrow(commandHandler, engagement, id)
@@ -131,7 +131,7 @@ const sendStep = async (
   const begin = { type: 'BeginStep', step, attempt, messageId, at: clock.now() } as const
   const begun = await recordWithRetry(ports, recording(lease), engagement, id, begin)
   if (begun === undefined) return undefined
-  // Somebody may have been told meanwhile that the account is disabled: then nothing is sent, and the next turn decides
+  // Somebody may have been told meanwhile that the account is disabled: then nothing is sent, and the next task decides
   // anew.
   const owner = orThrow(await ports.currentAccount(account_id))
   if (owner.kind !== 'open' || !owner.enabled) return positionOf(begun)

@@ -11,10 +11,10 @@ import { contactShards } from '../read-models/contact-shards.js'
 import { arrivalsOf } from './arrivals.js'
 import { accountWaits, type AccountWaits } from './sending/account-waits.js'
 import { beginDue } from './due/begin-due.js'
-import type { TurnId } from './due/due-in-shard.js'
+import type { TaskId } from './due/due-in-shard.js'
 import { sendingRates } from './sending/rate.js'
 import { segmentReservations } from './sending/segment-reservations.js'
-import { followUpWorkerName, shardUnder, turnsOf, type Shard, type TurnPorts } from './turns.js'
+import { followUpWorkerName, shardUnder, tasksOf, type Shard, type TaskPorts } from './tasks.js'
 
 type FollowUpWorker = {
   /** Learns from the log what has become due, whichever process decided it. */
@@ -28,20 +28,20 @@ type FollowUpWorker = {
  * model; whether it may be done, and what has been done, in the streams.
  */
 export const followUpWorker = (
-  given: Omit<TurnPorts, 'rates' | 'reservations' | 'consentsUnderCheck'>,
+  given: Omit<TaskPorts, 'rates' | 'reservations' | 'consentsUnderCheck'>,
 ): FollowUpWorker => {
   const { followUpsFollower, messagesFollower } = given
   const shards = new Map<string, Shard>()
   const waits = new Set<AccountWaits>()
-  // A turn may still be under way when its shard has been given back.
+  // A task may still be under way when its shard has been given back.
   const rates = sendingRates(() => Math.max(shards.size, 1) / contactShards.length)
-  const ports: TurnPorts = {
+  const ports: TaskPorts = {
     ...given,
     rates,
     reservations: segmentReservations(given.time),
     consentsUnderCheck: new Set<EngagementId>(),
   }
-  const turns = turnsOf(ports, (name) => shards.get(name))
+  const tasks = tasksOf(ports, (name) => shards.get(name))
   const arrivals = arrivalsOf([followUpsFollower, messagesFollower], {
     wake: (name) => shards.get(name)?.wakeUp.wake(),
     all: () => shards.keys(),
@@ -62,7 +62,7 @@ export const followUpWorker = (
       },
       handle: async ({ events }) => {
         for (const event of events) {
-          const shard = await turns.release(event)
+          const shard = await tasks.release(event)
           shard?.wakeUp.wake()
           const accountId = maySendBy(event)
           if (accountId !== undefined) for (const { check } of waits) check(accountId, event.position)
@@ -84,7 +84,7 @@ export const followUpWorker = (
       void aborted(lease.ending).then(shard.wakeUp.wake)
       const { name } = lease
       const retried = { lease, name, message: 'due follow-ups could not be read', fields: { shard: name } }
-      const begin = (id: TurnId): void => void shard.underWay.set(id, turns.take(shard, id))
+      const begin = (id: TaskId): void => void shard.underWay.set(id, tasks.run(shard, id))
       while (!isEnding(lease)) await workWithRetry(ports, retried, () => beginDue(ports, shard, begin))
       shards.delete(lease.name)
       waits.delete(ofAccounts)

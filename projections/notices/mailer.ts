@@ -1,5 +1,5 @@
 import { aborted } from '../../domain/abortable.js'
-import { fairTurns } from '../../domain/fair-turns.js'
+import { roundRobin } from '../../domain/round-robin.js'
 import type { AccountId, NoticeId } from '../../domain/ids.js'
 import type { Instant } from '../../domain/instant.js'
 import { notice } from '../../domain/notice.js'
@@ -123,7 +123,7 @@ const mailDue = async (ports: MailerPorts, holder: LeaseHolder): Promise<void> =
   failingWork.ended(mailerName)
   if (isEnding(lease)) return
   const mailing = [...inFlight.values()].map(({ account_id }) => account_id)
-  for (const { id, account_id } of fairTurns(waiting.filter(isDueAt(now)), mailing, places))
+  for (const { id, account_id } of roundRobin(waiting.filter(isDueAt(now)), mailing, places))
     inFlight.set(id, { account_id, ended: attempt(ports, holder, id) })
   const next = waiting.find((one) => !isDueAt(now)(one))?.next_attempt_at
   return next === undefined ? aborted(woken) : clock.sleepUntil(next, woken)

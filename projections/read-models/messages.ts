@@ -169,7 +169,7 @@ const dueCopies = (contactId: ContactId, next_at: Instant) => ({
   next_at,
 })
 
-const withoutTurn = (document: MessageDocument): MessageDocument => {
+const withoutQueue = (document: MessageDocument): MessageDocument => {
   const { queue: _queue, next_at: _next, ...rest } = withoutWait(document)
   return rest
 }
@@ -200,15 +200,15 @@ const afterTry = (
     case 'MessageCopyFound':
       return { ...taken(document), ...dueCopies(document.contact_id, event.time) }
     case 'MessageCopiesErased':
-      return withoutTurn(document)
+      return withoutQueue(document)
     case 'MessageCopiesKept': {
       const { until } = event.data
-      return until === null ? withoutTurn(document) : { ...document, next_at: until }
+      return until === null ? withoutQueue(document) : { ...document, next_at: until }
     }
     case 'MessageSent':
       // The provider may have reported on it before it answered.
       return {
-        ...taken(withoutTurn(document)),
+        ...taken(withoutQueue(document)),
         state: document.state === 'delivered' ? 'delivered' : 'sent',
         reason: null,
       }
@@ -220,8 +220,8 @@ const afterTry = (
       return { ...document, state: 'failed', reason: event.data.reason }
     case 'MessageFailed': {
       const { kind, reason } = event.data
-      if (document.state === 'delivered') return withoutTurn(document)
-      return { ...withoutTurn(document), state: kind === 'unknown' ? 'unknown' : 'failed', reason }
+      if (document.state === 'delivered') return withoutQueue(document)
+      return { ...withoutQueue(document), state: kind === 'unknown' ? 'unknown' : 'failed', reason }
     }
     default:
       return document

@@ -64,7 +64,7 @@ export const reactor = ({ commandHandler, logger }: ReactorPorts): Reactor => {
     // The chain may have been started by a request, on an older state of the store: so it is tried once more.
     const failed = (await failureOf(guarded, event)) && (await failureOf(guarded, event))
     if (failed !== undefined && isTransient(failed.failure)) throw errorOf('a reaction', failed.failure)
-    // An event that was appended on the way has its own turn.
+    // An event that was appended on the way is handled when it comes here.
     if (failed !== undefined && failed.event.id === event.id) throw errorOf('a reaction', failed.failure)
   }
 

@@ -1,12 +1,12 @@
 import { aborted } from '../../../domain/abortable.js'
-import { fairTurns } from '../../../domain/fair-turns.js'
+import { roundRobin } from '../../../domain/round-robin.js'
 import type { AccountId } from '../../../domain/ids.js'
 import type { FollowUpDocument } from '../../read-models/follow-ups.js'
 import { isEnding } from '../../subscriptions/leases.js'
-import { isMessageId, type DueInShard, type DuePorts, type TurnId } from './due-in-shard.js'
-import { turnFinder } from './turn-finder.js'
+import { isMessageId, type DueInShard, type DuePorts, type TaskId } from './due-in-shard.js'
+import { taskFinder } from './task-finder.js'
 import { firstSteps, lateSteps, newestLeadFirst, nextLate } from './late-steps.js'
-import { lateRoomIn, takeLateTurns } from './late-turns.js'
+import { lateRoomIn, takeLate } from './late-pace.js'
 import { copyQueue, isDueAt, requestedQueue, stepQueue, waiting, waitingOfAll, type Due } from './queues.js'
 
 /** Limits on steps, and on requested messages: in a shard and for one account, so that one that hangs leaves places. */
@@ -22,7 +22,7 @@ const placesForChecks = { most: 16, mostOfAccount: 4 }
 const checksRead = 100
 
 /** Begins what is due, as far as there is room. Where nothing is, sleeps until something is, or something wakes it. */
-export const beginDue = async (ports: DuePorts, shard: DueInShard, begin: (id: TurnId) => void): Promise<void> => {
+export const beginDue = async (ports: DuePorts, shard: DueInShard, begin: (id: TaskId) => void): Promise<void> => {
   const { clock, time, failingWork } = ports
   const { lease } = shard
   const woken = shard.wakeUp.signal()
@@ -30,7 +30,7 @@ export const beginDue = async (ports: DuePorts, shard: DueInShard, begin: (id: T
   const lateRoom = lateRoomIn(shard, time)
   const looking = firstSteps(ports, shard, now, places.most)
   const readLate = async (): Promise<ReadonlyArray<FollowUpDocument>> => {
-    if (lateRoom.turns > 0) return lateSteps(ports, shard, now, (await looking).firstLate !== undefined)
+    if (lateRoom.steps > 0) return lateSteps(ports, shard, now, (await looking).firstLate !== undefined)
     const isKnown = !lateRoom.isPaced || shard.lateAhead.steps.length > 0
     return isKnown ? [] : nextLate(ports, shard, (await looking).firstLate)
   }
@@ -44,7 +44,7 @@ export const beginDue = async (ports: DuePorts, shard: DueInShard, begin: (id: T
   failingWork.ended(lease.name)
   const isDueNow = isDueAt(now)
   const stepsOf = accountsWrittenFor(shard, 'steps')
-  const find = turnFinder(shard, time, isDueNow, places)
+  const find = taskFinder(shard, time, isDueNow, places)
   const ofRequested = await find(accountsWrittenFor(shard, 'requested'), requested, (most) =>
     waitingOfAll<Due>(ports, shard, requestedQueue(lease), { now, most }),
   )
@@ -52,19 +52,19 @@ export const beginDue = async (ports: DuePorts, shard: DueInShard, begin: (id: T
   // From here on nothing is read: what takes a place is begun.
   if (isEnding(lease)) return
   const dueChecks = unverified.filter(isDueNow).toSorted(newestLeadFirst)
-  const checks = fairTurns(dueChecks, [...shard.checking.values()], placesForChecks)
+  const checks = roundRobin(dueChecks, [...shard.checking.values()], placesForChecks)
   for (const { id, account_id } of checks) shard.checking.set(id, account_id)
-  // One that has to wait for another turn of its contact must not take the place of others, which wait for none.
+  // One that has to wait for another task of its contact must not take the place of others, which wait for none.
   const busy = new Set([...shard.writingTo.values()].map(({ contact_id }) => contact_id))
-  const underWay = [...stepsOf, ...ofSteps.turns.map(({ account_id }) => account_id)]
-  const ofLate = takeLateTurns(shard, time, lateRoom, late.filter(isDueNow), { underWay, places, busy })
+  const underWay = [...stepsOf, ...ofSteps.tasks.map(({ account_id }) => account_id)]
+  const ofLate = takeLate(shard, time, lateRoom, late.filter(isDueNow), { underWay, places, busy })
   for (const { id } of checks) begin(id)
   const dueCopies = copies.filter(isDueNow).slice(0, Math.max(mostErasing - shard.erasing.size, 0))
   for (const { id } of dueCopies) {
     shard.erasing.add(id)
     begin(id)
   }
-  for (const { id, account_id, contact_id } of [...ofRequested.turns, ...ofSteps.turns, ...ofLate.begun]) {
+  for (const { id, account_id, contact_id } of [...ofRequested.tasks, ...ofSteps.tasks, ...ofLate.begun]) {
     if (busy.has(contact_id)) continue
     busy.add(contact_id)
     shard.writingTo.set(id, { account_id, contact_id })

@@ -6,24 +6,26 @@ import type { FollowUpDocument } from '../../read-models/follow-ups.js'
 import type { Lease } from '../../subscriptions/leases.js'
 import type { FailingWork } from '../../subscriptions/retries/failing-work.js'
 
-/** What has its turn: an engagement, a requested message, or an erased one of which a provider still has a copy. */
-export type TurnId = EngagementId | MessageId
+/**
+ * What a task is of: an engagement, a requested message, or an erased message of which a provider still has a copy.
+ */
+export type TaskId = EngagementId | MessageId
 
 /** What a shard's worker knows of what is due. */
 export type DueInShard = {
   readonly lease: Lease
   readonly wakeUp: WakeUp
-  readonly underWay: ReadonlyMap<TurnId, Promise<void>>
+  readonly underWay: ReadonlyMap<TaskId, Promise<void>>
   /** Of these the checks of consents. */
-  readonly checking: Map<TurnId, AccountId>
+  readonly checking: Map<TaskId, AccountId>
   /** Of these the copies that a provider is to erase. */
-  readonly erasing: Set<TurnId>
+  readonly erasing: Set<TaskId>
   /**
    * Of these the others: two at once to one contact would each take the last message that its state allows in a day.
    */
-  readonly writingTo: Map<TurnId, { readonly account_id: AccountId; readonly contact_id: ContactId }>
+  readonly writingTo: Map<TaskId, { readonly account_id: AccountId; readonly contact_id: ContactId }>
   /** Of these the steps that were late. */
-  readonly late: Set<TurnId>
+  readonly late: Set<TaskId>
   /** Must not be begun. */
   readonly setAside: ReadonlyMap<string, unknown>
   /** By a clock that never goes back: when the next steps that are late may be begun. */

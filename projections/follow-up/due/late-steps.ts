@@ -1,4 +1,4 @@
-import { withinAccounts } from '../../../domain/fair-turns.js'
+import { withinAccounts } from '../../../domain/round-robin.js'
 import { later, type Instant } from '../../../domain/instant.js'
 import { cursorOf } from '../../pages.js'
 import { findNotSetAside } from '../../parking/not-set-aside.js'

@@ -6,10 +6,10 @@ import { collectionOf } from '../../projection.js'
 import { followUpQueueOf, followUps } from '../../read-models/follow-ups.js'
 import { copyQueueOf, messages, requestedQueueOf } from '../../read-models/messages.js'
 import type { Lease } from '../../subscriptions/leases.js'
-import type { DueInShard, DuePorts, TurnId } from './due-in-shard.js'
+import type { DueInShard, DuePorts, TaskId } from './due-in-shard.js'
 
 export type Due = {
-  readonly id: TurnId
+  readonly id: TaskId
   readonly account_id: AccountId
   readonly contact_id: ContactId
   readonly next_at?: Instant

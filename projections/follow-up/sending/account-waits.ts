@@ -23,7 +23,7 @@ import {
   type RetryPorts,
 } from '../../subscriptions/retries/retried-command.js'
 import { workWithRetry } from '../../subscriptions/retries/retried-work.js'
-import { isMessageId, type DueInShard, type TurnId } from '../due/due-in-shard.js'
+import { isMessageId, type DueInShard, type TaskId } from '../due/due-in-shard.js'
 import type { PartiesPorts } from './parties.js'
 import type { SegmentReservations } from './segment-reservations.js'
 import { collections, kinds, waitingAccounts, type Waiting } from './waiting-accounts.js'
@@ -61,12 +61,12 @@ type Pass = {
 }
 
 /**
- * So many become due at once in a shard, and others when they had their turns, or after so many milliseconds at most:
- * what is late of other accounts has its turns between them.
+ * So many become due at once in a shard, and others when these were tried, or after so many milliseconds at most: what
+ * is late of other accounts comes between them.
  */
 const mostAtOnce = 4
 const interval = 125
-const longestTurn = 2_000
+const longestWait = 2_000
 
 export const accountWaits = (ports: Ports, shard: DueInShard): AccountWaits => {
   const { lease } = shard
@@ -95,7 +95,7 @@ export const accountWaits = (ports: Ports, shard: DueInShard): AccountWaits => {
     if (first === undefined) return
     const [key, pass] = first
     const rest = await resumeNext(ports, shard, pass).catch((error: unknown) => {
-      // Its turns tell of it.
+      // Its tasks tell of it.
       if (error instanceof FailedForGood) return undefined
       // The other accounts come before it is tried again.
       const newest = passes.get(key) ?? pass
@@ -162,7 +162,7 @@ const shown = async (ports: Ports, { ending }: Lease, position: Position): Promi
 }
 
 /** A requested message waits for no month. */
-const maySend = async (ports: Ports, { accountId, of }: Pass, id: TurnId): Promise<boolean> => {
+const maySend = async (ports: Ports, { accountId, of }: Pass, id: TaskId): Promise<boolean> => {
   const { clock, currentAccount, documents, reservations } = ports
   const owner = readOrThrow(streamOf(account, accountId), await currentAccount(accountId))
   if (owner.kind !== 'open' || !owner.enabled) return false
@@ -205,16 +205,16 @@ const resume = (
   return recordWithRetry(ports, recording, message, id, { type: 'PostponeMessage', until, reason, insteadOf })
 }
 
-/** Whether all of these wait again once they had their turns. Those that take longer may still go on. */
+/** Whether all of these wait again once they were tried. Those that take longer may still go on. */
 const allWaitAgain = async (
   { documents, time }: Ports,
   { lease }: DueInShard,
   of: Pass['of'],
-  ids: ReadonlyArray<TurnId>,
+  ids: ReadonlyArray<TaskId>,
   dueAt: Instant,
 ): Promise<boolean> => {
   if (ids.length === 0) return false
-  for (let waited = 0; waited < longestTurn && !isEnding(lease); waited += interval) {
+  for (let waited = 0; waited < longestWait && !isEnding(lease); waited += interval) {
     await time.sleep(interval, lease.ending)
     const found = orThrow(await documents.get(collections[of], ids))
     const shown = ids.map((id) => found.get(id)?.document)

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { OwnSender } from '../../../domain/account.js'
 import { instantOf, millisecondsOf, type Instant } from '../../../domain/instant.js'
-import type { TurnId } from '../due/due-in-shard.js'
+import type { TaskId } from '../due/due-in-shard.js'
 
 /** When senders with a rate of their own may send. */
 export type SendingRates = {
@@ -9,13 +9,13 @@ export type SendingRates = {
    * Takes the next free place of a sender for a message. Undefined: it may go out now; else the message waits until
    * then.
    */
-  readonly nextSendTime: (sender: OwnSender | null, id: TurnId, now: Instant) => Instant | undefined
+  readonly nextSendTime: (sender: OwnSender | null, id: TaskId, now: Instant) => Instant | undefined
 }
 
 /** Messages that wait for their place, at most: one that is forgotten takes another. */
 const mostWaiting = 100_000
 
-/** In milliseconds: so long after its time a place is still good, since turns take a moment to begin. */
+/** In milliseconds: so long after its time a place is still good, since tasks take a moment to begin. */
 const goodFor = 10_000
 
 /**
@@ -31,7 +31,7 @@ type Pace = { free: number; open: number }
 export const sendingRates = (share: () => number): SendingRates => {
   const paces = new Map<string, Pace>()
   // Not `max`, at which room for as many would be made at once.
-  const places = new LRUCache<TurnId, number>({ maxSize: mostWaiting, sizeCalculation: () => 1 })
+  const places = new LRUCache<TaskId, number>({ maxSize: mostWaiting, sizeCalculation: () => 1 })
   const paceOf = (from: string): Pace => {
     const pace = paces.get(from) ?? { free: 0, open: 0 }
     paces.set(from, pace)

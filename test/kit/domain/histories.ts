@@ -79,8 +79,8 @@ const doings = [
   'submit a lead',
   'report an activity',
   'report an activity',
-  'take a turn',
-  'take a turn',
+  'take a step',
+  'take a step',
   'write a text',
   'answer',
   'write by hand',
@@ -291,7 +291,7 @@ export const historyOf = (taken: ReadonlyArray<Step>): History => {
         execute(engagement, engagementId, { ...report, remark: made - 1 })
         return
       }
-      case 'take a turn': {
+      case 'take a step': {
         const started = pick('EngagementStarted')
         if (started === undefined) return
         const { engagement_id, account_id, contact_id } = started.data

@@ -12,7 +12,7 @@ const work = (account: number, subject: number, n = 0) => ({
   n,
 })
 
-test('an account that has much to do leaves places to the others, and they take turns', (t) => {
+test('an account that has much to do leaves places to the others, which are served round-robin', (t) => {
   const queue = fairQueue<ReturnType<typeof work>>(places)
   for (let subject = 0; subject < 5; subject += 1) queue.add(work(1, subject))
   const [hanging] = queue.begin()

@@ -37,7 +37,7 @@ test('what was enabled while nobody worked goes on when somebody does', async (t
   const stage = openFollowUpStage(t, { owner: () => account })
   await stage.prepare()
   const number = await stage.submit(1, 1, now)
-  await stage.takeTurn(1)
+  await stage.takeStep(1)
   stage.toTime(at(minute))
   account.enabled = true
   stage.work(1)
@@ -56,7 +56,7 @@ test('an account that can not be looked at holds up no other of its shard, and g
   const stage = openFollowUpStage(t, { owner, time: waitedTime() })
   await stage.prepare()
   const [failing, other] = [await stage.submit(first, 1, now), await stage.submit(second, 2, now)]
-  for (const n of [first, second]) await stage.takeTurn(n)
+  for (const n of [first, second]) await stage.takeStep(n)
   stage.toTime(at(minute))
   isEnabled = true
   isAway = true
@@ -124,8 +124,8 @@ test('what is recorded as waiting for its account after that was enabled, or has
     const stage = openFollowUpStage(t, { owner: () => account })
     await stage.prepare()
     const number = await stage.submit(1, 1, now)
-    await stage.takeTurnWhileAway(1, 'engagement', () => Promise.resolve(void (account = after)))
-    await stage.takeTurn(1)
+    await stage.runTaskWhileAway(1, 'engagement', () => Promise.resolve(void (account = after)))
+    await stage.takeStep(1)
     t.deepEqual(stage.sent, [number])
   }
 })
@@ -136,8 +136,8 @@ test('what a member wrote and is recorded as waiting after its account was enabl
   await stage.prepare()
   const number = await stage.submit(1, 1, now, 1, at(24 * 60 * minute))
   await stage.write(1)
-  await stage.takeTurnWhileAway(messageId(1), 'message', () => Promise.resolve(void (account.enabled = true)))
-  await stage.takeTurnOfWritten(1)
+  await stage.runTaskWhileAway(messageId(1), 'message', () => Promise.resolve(void (account.enabled = true)))
+  await stage.sendWritten(1)
   t.deepEqual(stage.sent, [number])
 })
 
@@ -150,10 +150,10 @@ test('a step that waits for its account still does when a check of its consent f
   await stage.prepare()
   const number = await stage.submit(1)
   await stage.write(1)
-  const written = stage.takeTurnOfWritten(1)
+  const written = stage.sendWritten(1)
   await until('the check', 30_000, () => stage.asked.length === 1)
   account.enabled = false
-  await stage.takeTurn(1)
+  await stage.takeStep(1)
   say({ kind: 'failed', reason: 'status 503' })
   await written
   stage.toTime(at(minute / 2))

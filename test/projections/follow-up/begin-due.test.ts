@@ -92,7 +92,7 @@ const openShard = async (requested: ReadonlyArray<Change>, steps: ReadonlyArray<
     clock,
     look,
     /**
-     * Looks again and again for so many milliseconds, in which no turn ends and nothing comes: what each look found.
+     * Looks again and again for so many milliseconds, in which no task ends and nothing comes: what each look found.
      * Only where a look sleeps does time go on.
      */
     lookFor: async (milliseconds: number) => {
@@ -128,7 +128,7 @@ const openShard = async (requested: ReadonlyArray<Change>, steps: ReadonlyArray<
   }
 }
 
-test('however many turns are parked in a shard, a look reads no more than without them', async (t) => {
+test('however many tasks are parked in a shard, a look reads no more than without them', async (t) => {
   const steps = [...Array(1_000).keys()].flatMap((n) => [step(2 * n, at(n), at(n), 'first'), step(2 * n + 1, at(n))])
   const requested = Array.from({ length: 1_000 }, (_, n) => due(messageId(n), contactId(n), at(n)))
   const { shard, clock, look, add } = await openShard(requested, steps)
@@ -141,7 +141,7 @@ test('however many turns are parked in a shard, a look reads no more than withou
   t.true(read < 10, `${read} documents were read`)
 })
 
-test('one contact is written to by one turn at a time, so that each knows what the one before has sent', async (t) => {
+test('one contact is written to by one task at a time, so that each knows what the one before has sent', async (t) => {
   const waiting = [due(messageId(1), contactId(1)), due(messageId(2), contactId(1)), due(messageId(3), contactId(2))]
   const { shard, look } = await openShard(waiting)
   t.deepEqual((await look()).begun, [messageId(1), messageId(3)])
@@ -328,7 +328,7 @@ for (const kind of ['first', 'consent'] as const) {
   })
 }
 
-test('however many turns of one account hang, those of others have places of their own', async (t) => {
+test('however many tasks of one account hang, those of others have places of their own', async (t) => {
   const steps = Array.from({ length: 100 }, (_, n) => step(n + 1, later(at(), n - 5_000), at(), 'first'))
   const late = [1, 2, 3, 4].map((n) => step(n + 200, later(at(), -3_600_000)))
   const requested = Array.from({ length: 100 }, (_, n) => due(messageId(n + 1), contactId(n + 301), later(at(), -n)))
@@ -414,11 +414,11 @@ for (const count of [20, 1_500]) {
     shard.late.delete(ended)
     shard.writingTo.delete(ended)
     clock.set(later(clock.now(), 125))
-    t.is((await look()).begun.length, 1, 'the account goes on as soon as a turn of its own has ended')
+    t.is((await look()).begun.length, 1, 'the account goes on as soon as a task of its own has ended')
   })
 }
 
-test('a shard in which the turns of one account hang looks for those of others by itself, once a second', async (t) => {
+test('a shard in which the tasks of one account hang looks for those of others by itself, once a second', async (t) => {
   const crowd = [...Array(100).keys()].filter((n) => n !== 60)
   const { add, look, lookFor } = await openShard(
     [],

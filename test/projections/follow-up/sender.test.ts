@@ -24,22 +24,22 @@ test('a provider that blocks a sender is asked with one message at a time, and o
     await stage.submit(3, 2, now),
   ]
   blockedNumbers.add(first).add(second)
-  const everyTurn = async () => {
-    for (const n of [1, 2, 3]) await stage.takeTurn(n)
+  const everyStep = async () => {
+    for (const n of [1, 2, 3]) await stage.takeStep(n)
   }
-  await everyTurn()
+  await everyStep()
   t.deepEqual(stage.sent, [first, other])
-  await everyTurn()
+  await everyStep()
   stage.toTime(at(15 * minute - 1))
-  await everyTurn()
+  await everyStep()
   t.deepEqual(stage.sent, [first, other], 'not before its time')
   stage.toTime(at(15 * minute))
-  await everyTurn()
+  await everyStep()
   t.deepEqual(stage.sent, [first, other, first], 'one of them tries')
   stage.toTime(at(30 * minute))
   outcome = accepted
-  await everyTurn()
-  await everyTurn()
+  await everyStep()
+  await everyStep()
   t.deepEqual(stage.sent, [first, other, first, first, second])
   const senderEvents = stage.heldUp().filter(({ stream }) => stream.startsWith('sender-'))
   t.deepEqual(
@@ -55,7 +55,7 @@ test('however long a sender is blocked, the message that tries it is not given u
   const lead = await stage.submit(1, 1, now)
   for (let hours = 0; hours <= 40; hours += 1) {
     stage.toTime(at(hours * hour))
-    await stage.takeTurn(1)
+    await stage.takeStep(1)
   }
   t.deepEqual(
     stage.sent,
@@ -70,15 +70,15 @@ test('where a report told that a sender is blocked its messages wait, until anot
   const by = { accountId: accountId(), saidBy: 'report' } as const
   await stage.report({ type: 'HoldSender', ...by, reason: 'the carrier filters this sender', at: at() })
   const [first, second] = [await stage.submit(1, 1, now), await stage.submit(2, 1, now)]
-  await stage.takeTurn(1)
+  await stage.takeStep(1)
   t.deepEqual(stage.sent, [])
   stage.toTime(at(15 * minute))
-  await stage.takeTurn(1)
-  await stage.takeTurn(2)
+  await stage.takeStep(1)
+  await stage.takeStep(2)
   t.deepEqual(stage.sent, [first], 'it was taken, which says nothing yet')
   await stage.report({ type: 'ReleaseSender', ...by, at: at(16 * minute) })
   stage.toTime(at(30 * minute))
-  await stage.takeTurn(2)
+  await stage.takeStep(2)
   t.deepEqual(stage.sent, [first, second])
 })
 
@@ -94,12 +94,12 @@ test('what a provider answers for a sender that the account has given up meanwhi
   })
   await stage.prepare()
   const [first, second] = [await stage.submit(1, 1, now), await stage.submit(2, 1, now)]
-  await stage.takeTurn(1)
+  await stage.takeStep(1)
   t.deepEqual(stage.heldUp(), [])
-  await stage.takeTurn(2)
+  await stage.takeStep(2)
   t.deepEqual(stage.sent, [first, second])
   stage.toTime(at(minute))
-  await stage.takeTurn(1)
+  await stage.takeStep(1)
   t.deepEqual(stage.sent, [first, second, first])
 })
 
@@ -112,12 +112,12 @@ test('past the limit of a month steps wait for a day, and are dropped then; othe
   await until('it is counted', 30_000, async () => (await stage.usedSegments()) === 1)
   for (const time of [at(), at(6 * hour), at(12 * hour), at(18 * hour), at(24 * hour - 1)]) {
     stage.toTime(time)
-    await stage.takeTurn(2)
+    await stage.takeStep(2)
   }
-  await stage.takeTurn(3)
+  await stage.takeStep(3)
   t.deepEqual(stage.sent, [first, other])
   stage.toTime(at(24 * hour))
-  await stage.takeTurn(2)
+  await stage.takeStep(2)
   t.deepEqual(
     stage.heldUp().map(({ type }) => type),
     [...['SegmentLimitReached', 'StepPostponed'], ...Array<string>(3).fill('StepPostponed'), 'StepSkipped'],
@@ -146,13 +146,13 @@ test('a sender with a rate of its own sends its messages one after the other', a
     await stage.submit(3, 1, now),
   ]
   const other = await stage.submit(4, 2, now)
-  for (const n of [1, 2, 3, 4]) await stage.takeTurn(n)
+  for (const n of [1, 2, 3, 4]) await stage.takeStep(n)
   t.deepEqual(stage.sent, [first, other])
   stage.toTime(at(2_000))
-  for (const n of [3, 2]) await stage.takeTurn(n)
+  for (const n of [3, 2]) await stage.takeStep(n)
   t.deepEqual(stage.sent, [first, other, second])
   stage.toTime(at(4_000))
-  await stage.takeTurn(3)
+  await stage.takeStep(3)
   t.deepEqual(stage.sent, [first, other, second, third])
 })
 
@@ -204,7 +204,7 @@ test('however late messages come to their places, in no time more of them go out
   fc.assert(
     fc.property(fc.constantFrom(0.5, 1, 10), fc.array(waiting, { maxLength: 60 }), (perSecond, messages) => {
       const sentAt = departures(perSecond, messages)
-      // Turns may begin up to ten seconds late.
+      // Tasks may begin up to ten seconds late.
       const allowed = (time: number) => ((time + 10_000) / 1_000) * perSecond + 2
       return (
         sentAt.length === messages.length &&
@@ -229,7 +229,7 @@ test('a phone that the provider says at once it does not reach is tried three ti
   const number = await stage.submit(1, 1, now)
   for (const time of [0, minute, 3 * minute, 7 * minute, 60 * minute]) {
     stage.toTime(at(time))
-    await stage.takeTurn(1)
+    await stage.takeStep(1)
   }
   t.deepEqual(stage.sent, [number, number, number])
   t.is(stage.recorded().at(-1), 'MessageFailed')

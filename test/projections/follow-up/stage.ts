@@ -21,7 +21,7 @@ import type { Consent, ConsentAnswer } from '../../../projections/follow-up/cons
 import { sendingRates } from '../../../projections/follow-up/sending/rate.js'
 import { segmentReservations } from '../../../projections/follow-up/sending/segment-reservations.js'
 import { sendRequested } from '../../../projections/follow-up/requested-messages.js'
-import { takeTurn } from '../../../projections/follow-up/step.js'
+import { takeStep } from '../../../projections/follow-up/step.js'
 import { followUpWorker } from '../../../projections/follow-up/worker.js'
 import { anyProjection, collectionOf, type AnyProjection } from '../../../projections/projection.js'
 import { contactShardOf } from '../../../projections/read-models/contact-shards.js'
@@ -285,8 +285,8 @@ export const openFollowUpStage = (
         await execute(message, id, { type: 'RequestMessage', ids: { message_id: id, ...ids }, request }, envelope),
       )
     },
-    /** The turn of what the member wrote. */
-    takeTurnOfWritten: async (n: number): Promise<void> => {
+    /** The task of what the member wrote. */
+    sendWritten: async (n: number): Promise<void> => {
       await sendRequested(portsOn(store), testLease('contacts_0'), messageId(n))
     },
     /** Something is recorded of the account: what it is then, the plan says. */
@@ -304,10 +304,10 @@ export const openFollowUpStage = (
     },
     prepare: async () => rightOf(await documents.prepare(collectionOf(messages))),
     /**
-     * A process that takes the turn of the lead number `n` and, after so many appends, dies. Resolves to the number of
+     * A process that runs the task of the lead number `n` and, after so many appends, dies. Resolves to the number of
      * appends that it began.
      */
-    takeTurn: async (n: number, dyingAt = Infinity): Promise<number> => {
+    takeStep: async (n: number, dyingAt = Infinity): Promise<number> => {
       let appends = 0
       const dying: EventStore = {
         ...store,
@@ -316,14 +316,14 @@ export const openFollowUpStage = (
           return appends > dyingAt ? Promise.reject(new Error('the process died')) : store.append(...args)
         },
       }
-      await takeTurn(portsOn(dying), testLease('contacts_0'), engagementId(n)).catch(() => undefined)
+      await takeStep(portsOn(dying), testLease('contacts_0'), engagementId(n)).catch(() => undefined)
       return appends
     },
     /**
-     * A process that takes a turn, of the lead number `n` or of a message. `meanwhile` happens while the store, which
+     * A process that runs the task of the lead number `n` or of a message. `meanwhile` happens while the store, which
      * is away for five seconds, does not take the next append to a stream of the category.
      */
-    takeTurnWhileAway: async (of: number | MessageId, category: string, meanwhile: () => Promise<void>) => {
+    runTaskWhileAway: async (of: number | MessageId, category: string, meanwhile: () => Promise<void>) => {
       let isAway = true
       const away: EventStore = {
         ...store,
@@ -339,7 +339,7 @@ export const openFollowUpStage = (
       }
       const ports = portsOn(away, backoff)
       const lease = testLease('contacts_0')
-      await (typeof of === 'number' ? takeTurn(ports, lease, engagementId(of)) : sendRequested(ports, lease, of))
+      await (typeof of === 'number' ? takeStep(ports, lease, engagementId(of)) : sendRequested(ports, lease, of))
     },
     /** A worker of the shard of the lead number `n`, with the read models that it reads. */
     work: (n: number) => {

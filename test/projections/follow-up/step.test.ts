@@ -21,8 +21,8 @@ const openStage = async (t: ExecutionContext, outcome: Outcome = () => accepted)
 
 test('a step is decided, its message recorded before and after it is sent, and that is all', async (t) => {
   const stage = await openStage(t)
-  t.is(await stage.takeTurn(1), 3, 'appends')
-  t.is(await stage.takeTurn(1), 0, 'appends')
+  t.is(await stage.takeStep(1), 3, 'appends')
+  t.is(await stage.takeStep(1), 0, 'appends')
   t.deepEqual(stage.sent, [phone(1)])
   t.deepEqual(stage.recorded(), ['StepBegun', 'MessageBegun', 'MessageSent'])
 })
@@ -38,13 +38,13 @@ test('an account that is disabled while a step of it is decided sends nothing, u
   const stage = openFollowUpStage(t, { owner })
   await stage.prepare()
   await stage.submit(1, 1, {})
-  await stage.takeTurn(1)
-  await stage.takeTurn(1)
+  await stage.takeStep(1)
+  await stage.takeStep(1)
   t.deepEqual(stage.sent, [])
   t.deepEqual(stage.recorded(), ['StepBegun', 'StepPostponed'])
   isDisabled = false
   stage.toTime(at(6 * 60 * 60_000))
-  await stage.takeTurn(1)
+  await stage.takeStep(1)
   t.deepEqual(stage.sent, [phone(1)])
 })
 
@@ -59,8 +59,8 @@ for (const [what, command] of Object.entries(happenings)) {
       const stage = openFollowUpStage(t, { time: waitedTime() })
       await stage.prepare()
       await stage.submit(1, 1, {})
-      await stage.takeTurnWhileAway(1, category, () => stage.executeOnEngagement(1, command))
-      await stage.takeTurn(1)
+      await stage.runTaskWhileAway(1, category, () => stage.executeOnEngagement(1, command))
+      await stage.takeStep(1)
       t.deepEqual(stage.sent, [])
     })
   }
@@ -71,7 +71,7 @@ test('where nothing changes while the store is away the step is sent, once', asy
     const stage = openFollowUpStage(t, { time: waitedTime() })
     await stage.prepare()
     await stage.submit(1, 1, {})
-    await stage.takeTurnWhileAway(1, category, () => Promise.resolve())
+    await stage.runTaskWhileAway(1, category, () => Promise.resolve())
     t.deepEqual(stage.sent, [phone(1)])
     t.deepEqual(stage.recorded(), ['StepBegun', 'MessageBegun', 'MessageSent'])
   }
@@ -83,7 +83,7 @@ test('what a member writes is not sent where a sale ends the conversation while 
   await stage.submit(1, 1, {})
   await stage.write(1)
   const end = happenings['a sale ends the conversation']
-  await stage.takeTurnWhileAway(messageId(1), 'message', () => stage.executeOnEngagement(1, end))
+  await stage.runTaskWhileAway(messageId(1), 'message', () => stage.executeOnEngagement(1, end))
   t.deepEqual(stage.sent, [])
   t.deepEqual(stage.recorded(), ['MessageRequested', 'MessageBegun', 'MessageAttemptFailed'])
 })
@@ -95,7 +95,7 @@ test('what a member writes is not sent where the contact opts out, or its accoun
     await stage.prepare()
     await stage.submit(1, 1, {})
     await stage.write(1)
-    await stage.takeTurnWhileAway(messageId(1), 'message', async () => {
+    await stage.runTaskWhileAway(messageId(1), 'message', async () => {
       if (change === 'opts out') await stage.optOut(1)
       isDisabled = change === 'is disabled'
     })
@@ -110,7 +110,7 @@ test('the one message that tries a sender which is held goes out, also where the
   await stage.submit(1, 1, {})
   await stage.report({ type: 'HoldSender', accountId: accountId(), reason: '30007', saidBy: 'answer', at: at() })
   stage.toTime(at(2 * 60 * 60_000))
-  await stage.takeTurnWhileAway(1, 'message', () => Promise.resolve())
+  await stage.runTaskWhileAway(1, 'message', () => Promise.resolve())
   t.deepEqual(stage.sent, [phone(1)])
   t.is(stage.heldUp().at(-1)?.type, 'SenderReleased')
 })
@@ -118,9 +118,9 @@ test('the one message that tries a sender which is held goes out, also where the
 for (const dyingAt of [0, 1, 2]) {
   test(`a process that dies after ${dyingAt} of its records leaves a message that is sent once`, async (t) => {
     const stage = await openStage(t)
-    await stage.takeTurn(1, dyingAt)
-    await stage.takeTurn(1)
-    await stage.takeTurn(1)
+    await stage.takeStep(1, dyingAt)
+    await stage.takeStep(1)
+    await stage.takeStep(1)
     t.deepEqual(stage.sent, [phone(1)])
     t.is(stage.recorded().filter((type) => type === 'MessageSent').length, 1)
   })
@@ -128,8 +128,8 @@ for (const dyingAt of [0, 1, 2]) {
 
 test('a provider that took a message and did not answer is asked, and the message is not sent again', async (t) => {
   const stage = await openStage(t, () => 'lost')
-  await stage.takeTurn(1)
-  await stage.takeTurn(1)
+  await stage.takeStep(1)
+  await stage.takeStep(1)
   t.deepEqual(stage.sent, [phone(1)])
   t.deepEqual(stage.recorded(), ['StepBegun', 'MessageBegun', 'MessageSent'])
 })
@@ -151,8 +151,8 @@ test('who takes over at once from a process that died in a try gives the provide
   const stage = openFollowUpStage(t, { time, isListed: () => time.now() >= 5_000 })
   await stage.prepare()
   await stage.submit(1, 1, {})
-  await stage.takeTurn(1, 2)
-  await stage.takeTurn(1)
+  await stage.takeStep(1, 2)
+  await stage.takeStep(1)
   t.deepEqual(stage.recorded(), ['StepBegun', 'MessageBegun', 'MessageSent'])
   t.deepEqual(stage.sent, [phone(1)])
 })
@@ -160,11 +160,11 @@ test('who takes over at once from a process that died in a try gives the provide
 test('what a provider could not take is tried again, as a step that is decided anew', async (t) => {
   const answers = [failed, accepted]
   const stage = await openStage(t, () => answers.shift() ?? accepted)
-  await stage.takeTurn(1)
-  await stage.takeTurn(1)
+  await stage.takeStep(1)
+  await stage.takeStep(1)
   t.is(stage.sent.length, 1, 'not before its time')
   stage.toTime(nextTry)
-  await stage.takeTurn(1)
+  await stage.takeStep(1)
   t.deepEqual(stage.recorded(), [
     ...['StepBegun', 'MessageBegun', 'MessageAttemptFailed'],
     ...['StepBegun', 'MessageTriedAgain', 'MessageSent'],
@@ -173,31 +173,31 @@ test('what a provider could not take is tried again, as a step that is decided a
 
 test('a conversation that ended between two tries is not written to any more', async (t) => {
   const stage = await openStage(t, () => failed)
-  await stage.takeTurn(1)
+  await stage.takeStep(1)
   await stage.executeOnEngagement(1, { type: 'EndEngagement', reason: 'conversion', at: at(1) })
   stage.toTime(nextTry)
-  await stage.takeTurn(1)
+  await stage.takeStep(1)
   t.is(stage.sent.length, 1)
 })
 
 test('a message that waits for its next try is withdrawn as soon as its engagement ends, and that of another goes on', async (t) => {
   const stage = await openStage(t, () => failed)
   await stage.submit(2, 2, {})
-  await stage.takeTurn(1)
-  await stage.takeTurn(2)
+  await stage.takeStep(1)
+  await stage.takeStep(2)
   stage.work(1)
   await stage.executeOnEngagement(1, { type: 'EndEngagement', reason: 'conversion', at: at(1) })
   await until('the message is withdrawn', 30_000, () => stage.recorded().includes('MessageFailed'))
-  await stage.takeTurn(1)
+  await stage.takeStep(1)
   stage.toTime(nextTry)
-  await stage.takeTurn(2)
+  await stage.takeStep(2)
   t.is(stage.recorded().filter((type) => type === 'MessageFailed').length, 1)
   t.deepEqual(stage.sent, [phone(1), phone(2), phone(2)])
 })
 
 test('what the provider took before its engagement ended is recorded as sent, also where the process died in between', async (t) => {
   const stage = await openStage(t)
-  await stage.takeTurn(1, 2)
+  await stage.takeStep(1, 2)
   await stage.executeOnEngagement(1, { type: 'EndEngagement', reason: 'conversion', at: at(1) })
   stage.work(1)
   await until('the message is settled', 30_000, () => stage.recorded().includes('MessageSent'))
@@ -207,8 +207,8 @@ test('what the provider took before its engagement ended is recorded as sent, al
 
 test('what cannot be sent for good ends the message, and nothing repeats it', async (t) => {
   const stage = await openStage(t, () => ({ kind: 'refused', reason: 'a code' }))
-  await stage.takeTurn(1)
-  await stage.takeTurn(1)
+  await stage.takeStep(1)
+  await stage.takeStep(1)
   t.deepEqual(stage.recorded(), ['StepBegun', 'MessageBegun', 'MessageFailed'])
 })
 
@@ -217,7 +217,7 @@ test('what a provider took while its message was being erased is known as a copy
     await stage.eraseMessage(1)
     return accepted
   })
-  await stage.takeTurn(1)
+  await stage.takeStep(1)
   t.deepEqual(stage.recorded(), ['StepBegun', 'MessageBegun', 'MessageErased', 'MessageCopyFound'])
 })
 
@@ -237,8 +237,8 @@ test('a process that dies when it has told a contact of its opt-out of the sende
   const stage = openFollowUpStage(t, { isOptedOutOfSender: true })
   await stage.prepare()
   await stage.submit(1, 1, {})
-  await stage.takeTurn(1, 1)
-  await stage.takeTurn(1)
+  await stage.takeStep(1, 1)
+  await stage.takeStep(1)
   await stage.react()
   t.deepEqual(stage.notes(), [
     ['started', 'The playbook started'],
@@ -250,7 +250,7 @@ test('a process that dies when it has told a contact of its opt-out of the sende
 test('a newer lead takes over the messages of its contact', async (t) => {
   const stage = await openStage(t)
   await stage.submit(2, 1, {}, 1)
-  await stage.takeTurn(1)
+  await stage.takeStep(1)
   t.deepEqual(stage.sent, [])
   t.deepEqual(stage.recorded(), ['StepsEnded'])
 })
@@ -259,11 +259,11 @@ for (const dyingAt of [0, 1, Infinity]) {
   const what = dyingAt === Infinity ? '' : `, also where a process dies after ${dyingAt} of its records`
   test(`a message that waits for its next try is withdrawn when a newer lead ends its steps${what}`, async (t) => {
     const stage = await openStage(t, () => failed)
-    await stage.takeTurn(1)
+    await stage.takeStep(1)
     await stage.submit(2, 1, {}, 1)
     stage.toTime(nextTry)
-    await stage.takeTurn(1, dyingAt)
-    await stage.takeTurn(1)
+    await stage.takeStep(1, dyingAt)
+    await stage.takeStep(1)
     t.is(stage.sent.length, 1)
     t.deepEqual(stage.recorded().slice(2), ['MessageAttemptFailed', 'MessageFailed', 'StepsEnded'])
     t.deepEqual(stage.notes(), [
@@ -282,8 +282,8 @@ test('of two leads of one number in the same millisecond the newer one writes at
     await stage.prepare()
     await stage.submit(first, 1, {}, 1)
     await stage.submit(second, 1, {}, 1)
-    await stage.takeTurn(1)
-    await stage.takeTurn(2)
+    await stage.takeStep(1)
+    await stage.takeStep(2)
     t.deepEqual(stage.recorded(), ['StepsEnded', 'StepBegun', 'MessageBegun', 'MessageSent'])
   }
 })
@@ -291,11 +291,11 @@ test('of two leads of one number in the same millisecond the newer one writes at
 test('a newer lead whose conversation a crash kept from beginning holds up the older one', async (t) => {
   const stage = await openStage(t)
   await stage.submit(2, 1, {}, 1, at(), false)
-  await stage.takeTurn(1)
+  await stage.takeStep(1)
   t.deepEqual(stage.recorded(), ['StepPostponed'])
   await stage.react()
   stage.toTime(at(60_000))
-  await stage.takeTurn(1)
+  await stage.takeStep(1)
   t.deepEqual(stage.recorded(), ['StepPostponed', 'StepsEnded'])
   t.deepEqual(stage.sent, [])
 })
@@ -303,7 +303,7 @@ test('a newer lead whose conversation a crash kept from beginning holds up the o
 test('a newer lead of a playbook without steps takes over, though nobody may ever ask for its consent', async (t) => {
   const stage = await openStage(t)
   await stage.submit(2, 1, 'without steps', 1)
-  await stage.takeTurn(1)
+  await stage.takeStep(1)
   t.deepEqual(stage.sent, [])
   t.deepEqual(stage.recorded(), ['StepsEnded'])
 })
@@ -311,12 +311,12 @@ test('a newer lead of a playbook without steps takes over, though nobody may eve
 test('a newer lead that was filtered leaves the messages of the older one as they are', async (t) => {
   const stage = await openStage(t)
   await stage.submit(2, 1, { consent: 'refused' }, 1)
-  await stage.takeTurn(1)
+  await stage.takeStep(1)
   t.deepEqual(stage.sent, [phone(1)])
   t.deepEqual(stage.recorded(), ['StepBegun', 'MessageBegun', 'MessageSent'])
 })
 
-test('a turn that fails again and again leaves few lines in the log, and is taken when that is over', async (t) => {
+test('a task that fails again and again leaves few lines in the log, and is taken when that is over', async (t) => {
   let failures = 0
   const stage = openFollowUpStage(t, {
     lookUpHold: () => {
@@ -328,7 +328,7 @@ test('a turn that fails again and again leaves few lines in the log, and is take
   stage.work(1)
   await until('the message', 30_000, () => stage.sent.length === 1)
   t.deepEqual(stage.sent, [number])
-  const told = stage.logger.lines.filter(({ message: line }) => line === 'a turn could not be recorded')
+  const told = stage.logger.lines.filter(({ message: line }) => line === 'a task could not be recorded')
   t.is(told.length, 7, 'at the 1st, 2nd, 4th and so on')
 })
 
@@ -354,7 +354,7 @@ test('what can not be read of an account is parked once and puts off that accoun
   t.pass()
 })
 
-test('a turn that throws each time is parked, and holds up no other', async (t) => {
+test('a task that throws each time is parked, and holds up no other', async (t) => {
   const [bad, good] = neighbours(2)
   let looks = 0
   const stage = openFollowUpStage(t, {
@@ -369,7 +369,7 @@ test('a turn that throws each time is parked, and holds up no other', async (t) 
   await until('it is parked', 30_000, () => stage.parked().length === 1)
   const [parked] = stage.parked()
   t.regex(parked?.type === 'EventParked' ? parked.data.reason : '', /^an exception \(TypeError at projections\//)
-  t.true(stage.logger.lines.some(({ message }) => message === 'a turn could not be recorded'))
+  t.true(stage.logger.lines.some(({ message }) => message === 'a task could not be recorded'))
   t.false(JSON.stringify([stage.logger.lines, parked?.data]).includes(phone(2)))
   const before = looks
   await stage.submit(good ?? 0, 1, {})
@@ -377,7 +377,7 @@ test('a turn that throws each time is parked, and holds up no other', async (t) 
   t.is(looks, before, 'it is not tried again')
 })
 
-test('while a store is away for a turn health tells of it, until the turn is over', async (t) => {
+test('while a store is away for a task health tells of it, until the task is over', async (t) => {
   let isAway = true
   const stage = openFollowUpStage(t, {
     lookUpHold: () => {
@@ -386,7 +386,7 @@ test('while a store is away for a turn health tells of it, until the turn is ove
   })
   await stage.submit(1, 1, {})
   stage.work(1)
-  await until('the turn fails', 30_000, () => stage.retrying() !== undefined)
+  await until('the task fails', 30_000, () => stage.retrying() !== undefined)
   t.is(stage.retrying(), 'away')
   isAway = false
   await until('the message', 30_000, () => stage.sent.length === 1 && stage.retrying() === undefined)
@@ -410,7 +410,7 @@ test('what fails again when somebody asked for its retry stays parked, be it a s
   t.is(parked('EventParked'), 2)
 })
 
-test('a store that was away before a turn throws does not count: five exceptions in a row park it', async (t) => {
+test('a store that was away before a task throws does not count: five exceptions in a row park it', async (t) => {
   let looks = 0
   const stage = openFollowUpStage(t, {
     lookUpHold: () => {

@@ -212,7 +212,7 @@ const commandFor = (what: string, wait: number, now: Instant, step: number): Eng
   }
 }
 
-test('a turn is shown to be due when its engagement allows it, and no sooner', (t) => {
+test('a task is shown to be due when its engagement allows it, and no sooner', (t) => {
   holds(
     t,
     fc.property(happenings, (all) => {
@@ -229,20 +229,20 @@ test('a turn is shown to be due when its engagement allows it, and no sooner', (
 
         const due = documentAfter(...recorded).next_at
         assert(due !== undefined)
-        assert(mayTakeTurn(state, latest(due, now)), `not yet at ${due}`)
-        if (due > now) assert(!mayTakeTurn(state, afterwards(due, -1)), `already before ${due}`)
+        assert(mayTakeStep(state, latest(due, now)), `not yet at ${due}`)
+        if (due > now) assert(!mayTakeStep(state, afterwards(due, -1)), `already before ${due}`)
       }
     }),
     { numRuns: 500 },
   )
 })
 
-const mayTakeTurn = (state: EngagementState, at: Instant): boolean => {
+const mayTakeStep = (state: EngagementState, at: Instant): boolean => {
   assert(state.kind === 'started' && state.followUp !== undefined)
   const { begun: step, nextAt } = state.followUp
-  const turn: EngagementCommand =
+  const command: EngagementCommand =
     nextAt === null
       ? { type: 'EndSilence', at, givesUpAt: undefined }
       : { type: 'BeginStep', step, attempt: 1, messageId: messageId(), at }
-  return E.isRight(engagement.decide(turn, state))
+  return E.isRight(engagement.decide(command, state))
 }

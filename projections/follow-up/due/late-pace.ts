@@ -1,4 +1,4 @@
-import { withinAccounts, type Places } from '../../../domain/fair-turns.js'
+import { withinAccounts, type Places } from '../../../domain/round-robin.js'
 import type { AccountId, ContactId } from '../../../domain/ids.js'
 import type { Time } from '../../../domain/ports.js'
 import type { FollowUpDocument } from '../../read-models/follow-ups.js'
@@ -6,7 +6,7 @@ import type { DueInShard } from './due-in-shard.js'
 import { newestLeadFirst } from './late-steps.js'
 
 /**
- * Late turns that are under way in a shard at most, since each takes its share of the processor from first messages,
+ * Late steps that are under way in a shard at most, since each takes its share of the processor from first messages,
  * and of one account: those that hang leave a place for others.
  */
 const latePlaces = { most: 5, mostOfAccount: 4 }
@@ -23,19 +23,19 @@ const latePace = { atOnce: 4, interval: 125 }
  */
 const rememberedFor = 1_000
 
-/** How many late turns may be begun now: none before the pace allows it. */
-type LateRoom = { readonly isPaced: boolean; readonly turns: number }
+/** How many late steps may be begun now: none before the pace allows it. */
+type LateRoom = { readonly isPaced: boolean; readonly steps: number }
 
 export const lateRoomIn = ({ late, latePaceUntil }: DueInShard, { now }: Pick<Time, 'now'>): LateRoom => {
   const isPaced = now() < latePaceUntil
-  return { isPaced, turns: isPaced ? 0 : Math.min(latePlaces.most - late.size, latePace.atOnce) }
+  return { isPaced, steps: isPaced ? 0 : Math.min(latePlaces.most - late.size, latePace.atOnce) }
 }
 
 /**
  * `readAgainAt`: by the clock that never goes back, when the shard has to read what is due again though nothing wakes
  * it.
  */
-type LateTurns = { readonly begun: ReadonlyArray<FollowUpDocument>; readonly readAgainAt: number | undefined }
+type TakenLate = { readonly begun: ReadonlyArray<FollowUpDocument>; readonly readAgainAt: number | undefined }
 
 /**
  * Steps that are under way or have found a place, by their accounts, how many may be, and the contacts that are written
@@ -50,15 +50,15 @@ type AllSteps = {
 /**
  * Takes of the late steps those for which there is a place, of the newest leads first. They are to be begun at once.
  */
-export const takeLateTurns = (
+export const takeLate = (
   shard: DueInShard,
   { now }: Pick<Time, 'now'>,
-  { isPaced, turns }: LateRoom,
+  { isPaced, steps: mostNow }: LateRoom,
   late: ReadonlyArray<FollowUpDocument>,
   { underWay, places, busy }: AllSteps,
-): LateTurns => {
+): TakenLate => {
   const steps = late.filter(({ contact_id }) => !busy.has(contact_id))
-  const room = Math.max(Math.min(turns, places.most - underWay.length), 0)
+  const room = Math.max(Math.min(mostNow, places.most - underWay.length), 0)
   const newestFirst = steps.toSorted(newestLeadFirst)
   const withLatePlace = withinAccounts(newestFirst, accountsOfLate(shard), latePlaces.mostOfAccount)
   const begun = withinAccounts(withLatePlace, underWay, places.mostOfAccount).slice(0, room)

@@ -1,4 +1,4 @@
-import { fairTurns, type Places } from '../../../domain/fair-turns.js'
+import { roundRobin, type Places } from '../../../domain/round-robin.js'
 import type { AccountId } from '../../../domain/ids.js'
 import type { Time } from '../../../domain/ports.js'
 import type { DueInShard } from './due-in-shard.js'
@@ -12,10 +12,10 @@ const widerReadLimit = 500
 const widerReadInterval = 1_000
 
 /** `needsWiderRead`: there is room, and none of those that were found has any; there may be others. */
-type Found<Document> = { readonly turns: ReadonlyArray<Document>; readonly needsWiderRead: boolean }
+type Found<Document> = { readonly tasks: ReadonlyArray<Document>; readonly needsWiderRead: boolean }
 
-/** Finds the turns that are due and for which there is room. The kinds of one pass share one wider read. */
-export const turnFinder = (
+/** Finds the tasks that are due and for which there is room. The kinds of one pass share one wider read. */
+export const taskFinder = (
   shard: DueInShard,
   { now }: Pick<Time, 'now'>,
   isDueNow: (one: Due) => boolean,
@@ -28,11 +28,11 @@ export const turnFinder = (
     readWider: (most: number) => Promise<ReadonlyArray<Document>>,
   ): Promise<Found<Document>> => {
     const due = found.filter(isDueNow)
-    const turns = fairTurns(due, accountsUnderWay, places)
-    const needsWiderRead = turns.length === 0 && accountsUnderWay.length < places.most && due.length >= places.most
-    if (!needsWiderRead || !isWiderReadDue) return { turns, needsWiderRead }
+    const tasks = roundRobin(due, accountsUnderWay, places)
+    const needsWiderRead = tasks.length === 0 && accountsUnderWay.length < places.most && due.length >= places.most
+    if (!needsWiderRead || !isWiderReadDue) return { tasks, needsWiderRead }
     shard.nextWiderReadAt = now() + widerReadInterval
-    const wider = fairTurns((await readWider(widerReadLimit)).filter(isDueNow), accountsUnderWay, places)
-    return { turns: wider, needsWiderRead: wider.length === 0 }
+    const wider = roundRobin((await readWider(widerReadLimit)).filter(isDueNow), accountsUnderWay, places)
+    return { tasks: wider, needsWiderRead: wider.length === 0 }
   }
 }

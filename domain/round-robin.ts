@@ -9,7 +9,7 @@ export type Places = { readonly most: number; readonly mostOfAccount: number }
  * Those that find a place beside what is under way: one of each account after the other, those of accounts that have
  * the fewest first.
  */
-export const fairTurns = <A extends OfAccount>(
+export const roundRobin = <A extends OfAccount>(
   waiting: ReadonlyArray<A>,
   underWay: ReadonlyArray<AccountId>,
   { most, mostOfAccount }: Places,

@@ -19,12 +19,12 @@ import type { LeasedFollower } from '../subscriptions/leased-follower.js'
 import { isEnding, type Lease } from '../subscriptions/leases.js'
 import { FailedForGood } from '../subscriptions/retries/retried-command.js'
 import { eraseCopies } from './copies.js'
-import { isMessageId, type DueInShard, type TurnId } from './due/due-in-shard.js'
-import { postponeTurn } from './due/postpone-turn.js'
+import { isMessageId, type DueInShard, type TaskId } from './due/due-in-shard.js'
+import { postponeTask } from './due/postpone-task.js'
 import { sendRequested } from './requested-messages.js'
-import { takeTurn, type StepPorts } from './step.js'
+import { takeStep, type StepPorts } from './step.js'
 
-export type TurnPorts = StepPorts & {
+export type TaskPorts = StepPorts & {
   readonly store: EventStore
   readonly followUpsFollower: Pick<LeasedFollower, 'position' | 'caughtUpTo'>
   readonly messagesFollower: Pick<LeasedFollower, 'position' | 'caughtUpTo'>
@@ -34,7 +34,7 @@ export type TurnPorts = StepPorts & {
 export const followUpWorkerName = 'follow_up_worker'
 
 /** A shard whose lease this process holds. */
-export type Shard = ParkedUnderLease & DueInShard & { readonly underWay: Map<TurnId, Promise<void>> }
+export type Shard = ParkedUnderLease & DueInShard & { readonly underWay: Map<TaskId, Promise<void>> }
 
 /** One in which nothing is under way yet. */
 export const shardUnder = (lease: Lease): Shard => ({
@@ -52,21 +52,21 @@ export const shardUnder = (lease: Lease): Shard => ({
   lateAhead: { steps: [], until: 0 },
 })
 
-type Turns = {
-  /** Takes one turn, and sets aside what fails for good. Never rejects. */
-  readonly take: (shard: Shard, id: TurnId) => Promise<void>
+type Tasks = {
+  /** Runs one task, and sets aside what fails for good. Never rejects. */
+  readonly run: (shard: Shard, id: TaskId) => Promise<void>
   /**
-   * Releases a turn that is set aside where the event says that somebody asked for its retry. Resolves with its shard.
+   * Releases a task that is set aside where the event says that somebody asked for its retry. Resolves with its shard.
    * @throws StoreFailed
    */
   readonly release: (event: ProjectedEvent) => Promise<Shard | undefined>
 }
 
-/** Turns whose failures in a row are counted, at most: of one that is forgotten the log tells once more. */
+/** Tasks whose failures in a row are counted, at most: of one that is forgotten the log tells once more. */
 const mostFailing = 1_000
 
-/** Turns of engagements and of messages. */
-export const turnsOf = (ports: TurnPorts, shardNamed: (name: string) => Shard | undefined): Turns => {
+/** Tasks of engagements and of messages. */
+export const tasksOf = (ports: TaskPorts, shardNamed: (name: string) => Shard | undefined): Tasks => {
   const { followUpsFollower, messagesFollower, logger, backoff, failingWork, reservations } = ports
   const holderOf = (_: string, first: ProjectedEvent | undefined): Shard | undefined => {
     const contactId = first && contactIn(first)
@@ -76,10 +76,10 @@ export const turnsOf = (ports: TurnPorts, shardNamed: (name: string) => Shard | 
     { name: followUpWorkerName, actor: 'follow-up', holderOf, isNeededByOthers, ...recorded },
     ports,
   )
-  const failing = new LRUCache<TurnId, number>({ max: mostFailing })
+  const failing = new LRUCache<TaskId, number>({ max: mostFailing })
 
   /** @throws `error` where it may succeed later */
-  const failed = async (shard: Shard, id: TurnId, error: unknown): Promise<Position | undefined> => {
+  const failed = async (shard: Shard, id: TaskId, error: unknown): Promise<Position | undefined> => {
     if (isEnding(shard.lease)) throw error
     const failure = parked.finalFailure(id, error)
     if (!isNeededByOthers(failure.stream)) {
@@ -87,7 +87,7 @@ export const turnsOf = (ports: TurnPorts, shardNamed: (name: string) => Shard | 
       return undefined
     }
     await parked.park(shard, failure)
-    const position = await postponeTurn(ports, shard.lease, id)
+    const position = await postponeTask(ports, shard.lease, id)
     // What can't be put off is set aside, under its own stream: there its retry finds it.
     const { message: reason } = failure
     const own = recorded.streamOf(id)
@@ -96,9 +96,9 @@ export const turnsOf = (ports: TurnPorts, shardNamed: (name: string) => Shard | 
   }
 
   return {
-    take: async (shard, id) => {
+    run: async (shard, id) => {
       try {
-        const position = await turnOf(ports, shard, id).catch((error: unknown) => failed(shard, id, error))
+        const position = await runTask(ports, shard, id).catch((error: unknown) => failed(shard, id, error))
         failingWork.ended(id)
         if (position === undefined) {
           await backoff(0, shard.lease.ending)
@@ -106,12 +106,12 @@ export const turnsOf = (ports: TurnPorts, shardNamed: (name: string) => Shard | 
         }
         await parked.succeeded(shard, id)
         failing.delete(id)
-        // Before the read models show it, the turn would seem to be due again, and a state's limit not to be reached.
+        // Before the read models show it, the task would seem to be due again, and a state's limit not to be reached.
         const readModels = [followUpsFollower, messagesFollower]
         await Promise.all(readModels.map(({ caughtUpTo }) => caughtUpTo(position, shard.lease.ending)))
       } catch (error) {
         const failures = failing.get(id) ?? 0
-        if (isLogged(failures)) logger.warn({ turn: id, reason: reasonOf(error) }, 'a turn could not be recorded')
+        if (isLogged(failures)) logger.warn({ task: id, reason: reasonOf(error) }, 'a task could not be recorded')
         failing.set(id, failures + 1)
         failingWork.failed(shard.lease, id, error)
         await backoff(0, shard.lease.ending)
@@ -134,12 +134,12 @@ const recorded = {
   idIn: (stream: string): string | undefined => idIn(engagement, stream) ?? idIn(message, stream),
 }
 
-const turnOf = (ports: TurnPorts, { lease, erasing }: Shard, id: TurnId): Promise<Position | undefined> => {
-  if (!isMessageId(id)) return takeTurn(ports, lease, id)
+const runTask = (ports: TaskPorts, { lease, erasing }: Shard, id: TaskId): Promise<Position | undefined> => {
+  if (!isMessageId(id)) return takeStep(ports, lease, id)
   return erasing.has(id) ? eraseCopies(ports, lease, id) : sendRequested(ports, lease, id)
 }
 
-/** Whether turns of other engagements and messages need the stream too. */
+/** Whether tasks of other engagements and messages need the stream too. */
 const isNeededByOthers = (stream: string): boolean =>
   [account, contact, playbook, sendingHold].some((decider) => idIn(decider, stream) !== undefined)
 

@@ -10,18 +10,18 @@ import {
   recordWithRetry,
   type RetryPorts,
 } from '../../subscriptions/retries/retried-command.js'
-import { isMessageId, type TurnId } from './due-in-shard.js'
+import { isMessageId, type TaskId } from './due-in-shard.js'
 
 /**
- * Puts off a turn that fails on a stream which many turns need, such as that of its account: so none of them is in the
+ * Puts off a task that fails on a stream which many tasks need, such as that of its account: so none of them is in the
  * way of others, and all go on by themselves once it can be read again. Undefined where nothing is due that could be
  * put off.
  * @throws FailedForGood, and where a store fails
  */
-export const postponeTurn = async (
+export const postponeTask = async (
   ports: RetryPorts & { readonly clock: Clock },
   lease: Lease,
-  id: TurnId,
+  id: TaskId,
 ): Promise<Position | undefined> => {
   const { until, reason } = postpone.whileUnreadable(ports.clock.now())
   const recording = { actor: 'follow-up', lease }
