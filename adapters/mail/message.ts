@@ -1,5 +1,5 @@
 import { millisecondsOf } from '../../domain/instant.js'
-import type { Mail } from '../../projections/notices/mail-sender.js'
+import type { Mail } from '../../projections/notices/mail-transport.js'
 
 /** The message for nodemailer: the same mail and sender give the same bytes. */
 export const messageOf = ({ id, at, to, subject, text }: Mail, from: string) => ({

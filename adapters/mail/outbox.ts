@@ -1,14 +1,14 @@
 import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createTransport } from 'nodemailer'
-import type { MailSender } from '../../projections/notices/mail-sender.js'
+import type { MailTransport } from '../../projections/notices/mail-transport.js'
 import { messageOf } from './message.js'
 
 /**
- * The `MailSender` port where there is no mail server: each mail becomes a file, `<notice id>.eml`, which only its
+ * The `MailTransport` port where there is no mail server: each mail becomes a file, `<notice id>.eml`, which only its
  * owner may read. A repeat replaces it.
  */
-export const outboxMail = (directory: string, from: string): MailSender & { readonly close: () => void } => {
+export const outboxMail = (directory: string, from: string): MailTransport & { readonly close: () => void } => {
   const composer = createTransport({ streamTransport: true, buffer: true, newline: 'unix' })
   return {
     send: async (mail) => {

@@ -1,6 +1,6 @@
 import { createTransport } from 'nodemailer'
 import { hostOf } from '../../domain/web-address.js'
-import type { MailOutcome, MailSender } from '../../projections/notices/mail-sender.js'
+import type { MailOutcome, MailTransport } from '../../projections/notices/mail-transport.js'
 import { messageOf } from './message.js'
 
 type SmtpOptions = {
@@ -12,13 +12,13 @@ type SmtpOptions = {
   readonly mailTimeout?: number
 }
 
-/** The `MailSender` port: sends mail through a server, over pooled connections. */
+/** The `MailTransport` port: sends mail through a server, over pooled connections. */
 export const smtpMail = ({
   url,
   from,
   responseTimeout = 10_000,
   mailTimeout = 20_000,
-}: SmtpOptions): MailSender & { readonly close: () => void } => {
+}: SmtpOptions): MailTransport & { readonly close: () => void } => {
   const transport = createTransport({
     pool: true,
     maxConnections: 4,

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import type { Time } from '../../domain/ports.js'
-import type { WebhookTimes } from '../../projections/delivery/webhook-sender.js'
+import type { WebhookTimes } from '../../projections/delivery/webhook-client.js'
 import type { Deadlines, Limited } from './deadlines.js'
 import { DeferredBody } from './deferred-body.js'
 import { noConnection, noResponse, noStatus } from './reason.js'

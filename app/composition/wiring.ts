@@ -86,7 +86,7 @@ export const wire = (config: Config, { stores, secrets, ...ports }: Opened, metr
     hasPendingReactions,
     verifiesConsents: config.consentVerifierUrl !== undefined,
     vault,
-    webhookSender: calls.webhookSender,
+    webhookClient: calls.webhookClient,
     sharedSender,
     senderOptOuts: optOuts,
     rateLimit: rateLimit(clock),

@@ -4,14 +4,14 @@ import { account } from '../../domain/account.js'
 import type { Messenger } from '../../domain/messenger.js'
 import { sendingHold } from '../../domain/sending-hold.js'
 import { webhook } from '../../domain/webhook.js'
-import type { WebhookResponse, WebhookSender } from '../../projections/delivery/webhook-sender.js'
+import type { WebhookResponse, WebhookClient } from '../../projections/delivery/webhook-client.js'
 import { deliveryWorker } from '../../projections/delivery/worker.js'
 import type { ConsentVerifier } from '../../projections/follow-up/consent-verifier.js'
 import type { SenderOptOuts } from '../../projections/follow-up/sending/sender-opt-outs.js'
 import { playbookVersions } from '../../projections/follow-up/playbook-versions.js'
 import { followUpWorker } from '../../projections/follow-up/worker.js'
 import { mailer, mailerName } from '../../projections/notices/mailer.js'
-import type { MailSender } from '../../projections/notices/mail-sender.js'
+import type { MailTransport } from '../../projections/notices/mail-transport.js'
 import { deliveries } from '../../projections/read-models/deliveries.js'
 import { followUps } from '../../projections/read-models/follow-ups.js'
 import { messages } from '../../projections/read-models/messages.js'
@@ -33,8 +33,8 @@ export type WorkerPorts = {
   readonly followers: Followers
   readonly commandHandler: CommandHandler
   readonly currentStates: CurrentStates
-  readonly webhookSender: WebhookSender
-  readonly mailSender: MailSender
+  readonly webhookClient: WebhookClient
+  readonly mailTransport: MailTransport
   readonly messenger: Messenger
   readonly consentVerifier: ConsentVerifier
   readonly senderOptOuts: SenderOptOuts
@@ -89,7 +89,7 @@ export const workersOn = (ports: WorkerPorts): Workers => {
     store,
     documents,
     backoff,
-    mailSender: ports.mailSender,
+    mailTransport: ports.mailTransport,
     noticesFollower: followerOf(followers.readModels, notices.name),
   })
   const followUp = followUpWorker({

@@ -1,5 +1,5 @@
 import type { Clock, CommandHandler, EventStore, Ids, Logger, Vault } from '../../domain/ports.js'
-import type { WebhookSender } from '../../projections/delivery/webhook-sender.js'
+import type { WebhookClient } from '../../projections/delivery/webhook-client.js'
 import type { ClientCommands } from '../commands/client-commands.js'
 import type { Erasures } from '../commands/erasures.js'
 import type { CurrentStates } from '../commands/states/current-states.js'
@@ -23,7 +23,7 @@ export type ManagePorts = {
   /** What texts are sent from where an account has no sender of its own; undefined: then they are kept. */
   readonly sharedSender: string | undefined
   /** Posts tests to webhooks. */
-  readonly webhookSender: WebhookSender
+  readonly webhookClient: WebhookClient
   readonly rateLimit: RateLimit
   /** Aborts when the service begins to stop: answers that go on until then end. */
   readonly draining: AbortSignal

@@ -10,14 +10,14 @@ import type { Documents } from '../ports.js'
 import { isEnding, type Lease } from '../subscriptions/leases.js'
 import { loadOrThrow, recordWithRetry, type RetryPorts } from '../subscriptions/retries/retried-command.js'
 import { messagesEmail } from './messages-email.js'
-import type { MailSender } from './mail-sender.js'
+import type { MailTransport } from './mail-transport.js'
 import { webhookContext } from './webhook-email-context.js'
 import { webhookEmail } from './webhook-email.js'
 
 export type AttemptPorts = RetryPorts & {
   readonly store: EventStore
   readonly documents: Documents
-  readonly mailSender: MailSender
+  readonly mailTransport: MailTransport
   readonly clock: Clock
 }
 
@@ -31,7 +31,7 @@ export const attemptNotice = async (
   { lease, siteUrl }: { readonly lease: Lease; readonly siteUrl: string },
   id: NoticeId,
 ): Promise<Position | undefined> => {
-  const { commandHandler, mailSender, clock } = ports
+  const { commandHandler, mailTransport, clock } = ports
   const { state } = await loadOrThrow(commandHandler, notice, id)
   // The read model may not show yet what another process did before this one took over.
   if (state.kind !== 'due' || state.dueAt > clock.now()) return undefined
@@ -46,7 +46,7 @@ export const attemptNotice = async (
       : webhookEmail(facts, { siteUrl, ...(await webhookContext(ports, facts)) })
   // The lease may have been lost while the streams were read, and then another process mails.
   if (isEnding(lease)) return undefined
-  const outcome = await mailSender.send({ id, at: facts.due_at, to: member.email, ...email })
+  const outcome = await mailTransport.send({ id, at: facts.due_at, to: member.email, ...email })
   const attempt = attempts + 1
   const nextAttemptAt = nextMailAttemptAt(attempt, clock.now())
   return record(ports, lease, id, { type: 'RecordAttempt', attempt, outcome, nextAttemptAt })

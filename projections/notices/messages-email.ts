@@ -1,6 +1,6 @@
 import type { MessagesNotice } from '../../domain/notice.js'
 import { readableTime } from './readable-time.js'
-import type { Mail } from './mail-sender.js'
+import type { Mail } from './mail-transport.js'
 
 /** What an admin or a manager reads when messages of the account wait. `isOver`: they wait no longer. */
 export const messagesEmail = (

@@ -2,7 +2,7 @@ import type { WebhookNotice } from '../../domain/notice.js'
 import { mostAttempts } from '../../domain/retry-schedule.js'
 import { mostCounted } from '../ports.js'
 import { readableTime } from './readable-time.js'
-import type { Mail } from './mail-sender.js'
+import type { Mail } from './mail-transport.js'
 import type { EmailContext } from './webhook-email-context.js'
 
 /** What an admin or a manager reads (contract 6.6.4): since when, why, what is held, and how to turn it on again. */

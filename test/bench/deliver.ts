@@ -48,7 +48,7 @@ export const measureDeliveries = async (store: Seeded, rounds: number, count: nu
 
 const bareRate = async (receiver: Child, count: number): Promise<number> => {
   const settings = { URL: `http://127.0.0.1:${receiver.port}/`, COUNT: String(count), CONCURRENCY: String(concurrency) }
-  const { stdout } = await promisify(execFile)(process.execPath, ['dist/test/bench/bare-sender.js'], {
+  const { stdout } = await promisify(execFile)(process.execPath, ['dist/test/bench/bare-client.js'], {
     env: { ...settings, BODY: sampleBody },
   })
   return Number(stdout)

@@ -213,7 +213,7 @@ const measureTakeover = async ({ directory }: Seeded): Promise<Takeover> => {
     hasErasures: () => Promise.resolve(false),
     random: () => 0.5,
     observe: () => undefined,
-    webhookSender: {
+    webhookClient: {
       send: () => {
         firstRequest ??= performance.now() - begun
         return new Promise(() => undefined)

@@ -1,11 +1,11 @@
-import type { Mail, MailSender } from '../../projections/notices/mail-sender.js'
+import type { Mail, MailTransport } from '../../projections/notices/mail-transport.js'
 import { textOf } from '../kit/network/mail-text.js'
 import { at, noticeId } from '../kit/domain/samples.js'
 import { behaviourOf } from './behaviour.js'
 
 export type OpenMail = {
   /** Mails from `leadloop@example.com`. */
-  readonly sender: MailSender
+  readonly transport: MailTransport
   /** Every mail that has arrived, with line feeds alone: the newest under each id where a repeat replaces, else all. */
   readonly arrived: () => Promise<ReadonlyArray<string>>
   readonly close: () => Promise<void>
@@ -20,12 +20,12 @@ export const mailOf = (changed: Partial<Mail> = {}): Mail => ({
   ...changed,
 })
 
-/** What every `MailSender` does (projections/notices/mail-sender.ts). */
+/** What every `MailTransport` does (projections/notices/mail-transport.ts). */
 export const mailContract = (name: string, open: () => Promise<OpenMail>): void => {
   const behaviour = behaviourOf(name, open)
 
-  behaviour('a mail arrives as it was written, with its own id and time', async (t, { sender, arrived }) => {
-    t.is(await sender.send(mailOf()), 'sent')
+  behaviour('a mail arrives as it was written, with its own id and time', async (t, { transport, arrived }) => {
+    t.is(await transport.send(mailOf()), 'sent')
     const [message = ''] = await arrived()
     t.is(textOf(message), mailOf().text)
     const [head = ''] = message.split('\n\n')
@@ -38,15 +38,17 @@ export const mailContract = (name: string, open: () => Promise<OpenMail>): void 
     t.is(headers.get('Auto-Submitted'), 'Auto-Submitted: auto-generated')
   })
 
-  behaviour('a repeat is the same mail, byte for byte', async (t, { sender, arrived }) => {
-    t.is(await sender.send(mailOf()), 'sent')
+  behaviour('a repeat is the same mail, byte for byte', async (t, { transport, arrived }) => {
+    t.is(await transport.send(mailOf()), 'sent')
     const [first] = await arrived()
-    t.is(await sender.send(mailOf()), 'sent')
+    t.is(await transport.send(mailOf()), 'sent')
     t.deepEqual(new Set(await arrived()), new Set([first]))
   })
 
-  behaviour('each id is a mail of its own', async (t, { sender, arrived }) => {
-    const sent = [1, 2, 3, 4, 5, 6].map((n) => sender.send(mailOf({ id: noticeId(n), to: `member-${n}@example.org` })))
+  behaviour('each id is a mail of its own', async (t, { transport, arrived }) => {
+    const sent = [1, 2, 3, 4, 5, 6].map((n) =>
+      transport.send(mailOf({ id: noticeId(n), to: `member-${n}@example.org` })),
+    )
     t.deepEqual(new Set(await Promise.all(sent)), new Set(['sent']))
     const all = (await arrived()).map((message) => /^To: (.*)$/m.exec(message)?.[1] ?? 'nobody')
     t.deepEqual(
@@ -55,14 +57,14 @@ export const mailContract = (name: string, open: () => Promise<OpenMail>): void 
     )
   })
 
-  behaviour('lines that begin with a dot, and long ones, stay whole', async (t, { sender, arrived }) => {
+  behaviour('lines that begin with a dot, and long ones, stay whole', async (t, { transport, arrived }) => {
     const text = `.\n..\n.hidden\nhttps://leads.example.com/${'a'.repeat(200)}\n`
-    t.is(await sender.send(mailOf({ text })), 'sent')
+    t.is(await transport.send(mailOf({ text })), 'sent')
     t.is(textOf((await arrived())[0] ?? ''), text)
   })
 
-  behaviour('neither an address nor a subject adds a header', async (t, { sender, arrived }) => {
-    await sender.send(
+  behaviour('neither an address nor a subject adds a header', async (t, { transport, arrived }) => {
+    await transport.send(
       mailOf({ subject: 'One\r\nBcc: eve@example.net\n\nTwo', to: 'ada@example.org\nBcc:eve@example.net' }),
     )
     for (const message of await arrived()) t.notRegex(message, /^Bcc/im)

@@ -1,10 +1,10 @@
 import { isIP } from 'node:net'
 import { join } from 'node:path'
 import { hostOf } from '../../../domain/web-address.js'
-import type { MailSender } from '../../../projections/notices/mail-sender.js'
+import type { MailTransport } from '../../../projections/notices/mail-transport.js'
 import type { Config } from '../config.js'
 
-type OpenMail = MailSender & { readonly close: () => void }
+type OpenMail = MailTransport & { readonly close: () => void }
 type MailConfig = Pick<Config, 'dataDir' | 'smtpUrl' | 'publicUrl'>
 
 /**

@@ -1,5 +1,5 @@
 import { consentVerifier } from '../../../adapters/consent/verifier.js'
-import { webhookSender } from '../../../adapters/webhook/sender.js'
+import { webhookClient } from '../../../adapters/webhook/client.js'
 import type { Clock } from '../../../domain/ports.js'
 import type { Config } from '../config.js'
 import { outgoingMail } from './mail.js'
@@ -7,7 +7,7 @@ import { texting } from './texting.js'
 
 /** Whatever this process calls: webhooks, mail, texts, and who verifies consents. */
 export const outgoing = (config: Config, clock: Clock) => {
-  const webhooks = webhookSender({ allowPrivate: config.allowPrivateWebhooks })
+  const webhooks = webhookClient({ allowPrivate: config.allowPrivateWebhooks })
   const mail = outgoingMail(config)
   const texts = texting(config, clock)
   const close = (): void => {
@@ -17,8 +17,8 @@ export const outgoing = (config: Config, clock: Clock) => {
   }
   return {
     ...texts,
-    webhookSender: webhooks,
-    mailSender: mail,
+    webhookClient: webhooks,
+    mailTransport: mail,
     consentVerifier: consentVerifier(config.consentVerifierUrl),
     close,
   }

@@ -5,7 +5,7 @@ import type { Clock, EventStore, StoreFailure, Time } from '../../../domain/port
 import { mostCounted } from '../../../projections/ports.js'
 import { deliveries } from '../../../projections/read-models/deliveries.js'
 import type { ParkedCount } from '../../../projections/parking/parked-counts.js'
-import type { WebhookResponse } from '../../../projections/delivery/webhook-sender.js'
+import type { WebhookResponse } from '../../../projections/delivery/webhook-client.js'
 import { webhookList } from '../../../projections/read-models/lists/webhook-list.js'
 import type { Queries } from '../../../projections/queries.js'
 import type { Surface } from '../endpoint.js'

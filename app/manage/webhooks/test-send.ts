@@ -2,7 +2,7 @@ import { activityLabels, type ActivityLabel } from '../../../domain/activity.js'
 import { E, flow, type TaskEither } from '../../../domain/prelude.js'
 import type { KnownWebhook, WebhookSettings } from '../../../domain/webhook.js'
 import { samplePayloadOf } from '../../../projections/delivery/fan-out/payload.js'
-import { unsealable, type WebhookResponse } from '../../../projections/delivery/webhook-sender.js'
+import { unsealable, type WebhookResponse } from '../../../projections/delivery/webhook-client.js'
 import { signedRequest } from '../../../projections/delivery/attempts/signed-request.js'
 import type { Endpoint } from '../../http/endpoint.js'
 import { answer, bind, check } from '../../http/steps.js'
@@ -43,6 +43,6 @@ const sendSample =
     const body = samplePayloadOf(webhook.settings.format, sampleLabelOf(webhook.settings))
     const sample = signedRequest(ports, webhook, `test_${ports.ids.ulid()}`, body)
     return E.right(
-      E.isLeft(sample) ? unsealable : await ports.webhookSender.send(sample.right, new AbortController().signal),
+      E.isLeft(sample) ? unsealable : await ports.webhookClient.send(sample.right, new AbortController().signal),
     )
   }

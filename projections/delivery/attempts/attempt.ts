@@ -17,12 +17,12 @@ import {
 import type { Attempt, AttemptEnd } from '../queue/attempts-in-flight.js'
 import { limitAfter } from '../queue/concurrency.js'
 import type { WebhookQueue } from '../queue/webhook-queue.js'
-import { unsealable, type WebhookResponse, type WebhookSender } from '../webhook-sender.js'
+import { unsealable, type WebhookResponse, type WebhookClient } from '../webhook-client.js'
 import type { NewDeliveries } from './new-deliveries.js'
 import { signedRequest } from './signed-request.js'
 
 export type AttemptPorts = RetryPorts & {
-  readonly webhookSender: WebhookSender
+  readonly webhookClient: WebhookClient
   /** The webhook as it is now. One that it gives as on may have been turned off or removed within the last second. */
   readonly currentWebhook: (id: WebhookId) => Promise<Either<StoreFailure, WebhookState>>
   /** Whether a contact of the account was ever erased. May reject where a store fails. */
@@ -39,13 +39,13 @@ export type AttemptPorts = RetryPorts & {
  * after a crash between the two it is posted again.
  */
 export const attemptWith = (ports: AttemptPorts, newDeliveries: Pick<NewDeliveries, 'take'>): Attempt => {
-  const { commandHandler, currentWebhook, hasErasures, webhookSender, clock, logger, random, observe } = ports
+  const { commandHandler, currentWebhook, hasErasures, webhookClient, clock, logger, random, observe } = ports
 
   const post = async (queue: WebhookQueue, receiver: KnownWebhook, state: KnownDelivery) => {
     const request = signedRequest(ports, receiver, state.facts.delivery_id, state.facts.body)
     // Another process posts to the webhook as soon as the lease is lost: what is open then would come beside its
     // requests.
-    const response = E.isLeft(request) ? unsealable : await webhookSender.send(request.right, queue.lease.lost)
+    const response = E.isLeft(request) ? unsealable : await webhookClient.send(request.right, queue.lease.lost)
     observe(response)
     queue.limit = limitAfter(queue.limit, response)
     return { delivered: response.delivered, outcome: outcomeOf(response, state.attempts + 1, receiver.version) }

@@ -2,7 +2,7 @@ import { millisecondsOf } from '../../../domain/instant.js'
 import type { Clock, Vault } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
 import { signingSecretsAt, type KnownWebhook } from '../../../domain/webhook.js'
-import type { WebhookRequest } from '../webhook-sender.js'
+import type { WebhookRequest } from '../webhook-client.js'
 
 /**
  * A request to a webhook, with its token and the signatures of Standard Webhooks: each signing secret that is valid now

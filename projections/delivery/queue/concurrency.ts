@@ -1,4 +1,4 @@
-import type { WebhookResponse } from '../webhook-sender.js'
+import type { WebhookResponse } from '../webhook-client.js'
 
 export type ConcurrencyLimit = {
   /** Requests that may be open to the webhook now. */

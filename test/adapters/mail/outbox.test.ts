@@ -9,7 +9,7 @@ import { openTemporaryDirectory } from '../../kit/temporary-directory.js'
 const opened = () => {
   const { path, remove } = openTemporaryDirectory()
   const directory = join(path, 'outbox')
-  return { directory, sender: outboxMail(directory, 'leadloop@example.com'), close: remove }
+  return { directory, transport: outboxMail(directory, 'leadloop@example.com'), close: remove }
 }
 
 mailContract('outbox', () => {
@@ -22,9 +22,9 @@ mailContract('outbox', () => {
 })
 
 test('each mail is one file under its id, for its owner alone, and a repeat replaces it', async (t) => {
-  const { directory, sender, close } = opened()
-  await sender.send(mailOf())
-  await sender.send(mailOf())
+  const { directory, transport, close } = opened()
+  await transport.send(mailOf())
+  await transport.send(mailOf())
   t.deepEqual(await readdir(directory), [`${noticeId()}.eml`])
   t.is((await stat(join(directory, `${noticeId()}.eml`))).mode & 0o777, 0o600)
   t.is((await stat(directory)).mode & 0o777, 0o700)
@@ -32,17 +32,17 @@ test('each mail is one file under its id, for its owner alone, and a repeat repl
 })
 
 test('a file that a crash left half written is replaced', async (t) => {
-  const { directory, sender, close } = opened()
+  const { directory, transport, close } = opened()
   await mkdir(directory)
   await writeFile(join(directory, `${noticeId()}.eml.new`), 'half')
-  t.is(await sender.send(mailOf()), 'sent')
+  t.is(await transport.send(mailOf()), 'sent')
   t.deepEqual(await readdir(directory), [`${noticeId()}.eml`])
   await close()
 })
 
 test('a mail fails where the outbox can not be written, and no path is told', async (t) => {
-  const { directory, sender, close } = opened()
+  const { directory, transport, close } = opened()
   await writeFile(directory, 'a file where the folder should be')
-  t.deepEqual(await sender.send(mailOf()), { kind: 'failed', reason: 'the outbox could not be written' })
+  t.deepEqual(await transport.send(mailOf()), { kind: 'failed', reason: 'the outbox could not be written' })
   await close()
 })

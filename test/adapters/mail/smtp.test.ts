@@ -14,24 +14,24 @@ const brief = { responseTimeout: 300, mailTimeout: 1_000 }
 
 const opened = async (limits = patient) => {
   const server = await openSmtpServer()
-  const sender = smtpMail({ url: server.url, from: 'leadloop@example.com', ...limits })
+  const transport = smtpMail({ url: server.url, from: 'leadloop@example.com', ...limits })
   const close = async () => {
-    sender.close()
+    transport.close()
     await server.close()
   }
-  return { server, sender, close }
+  return { server, transport, close }
 }
 
 mailContract('SMTP', async () => {
-  const { server, sender, close } = await opened()
-  return { sender, close, arrived: () => Promise.resolve(server.taken.map(({ message }) => message)) }
+  const { server, transport, close } = await opened()
+  return { transport, close, arrived: () => Promise.resolve(server.taken.map(({ message }) => message)) }
 })
 
 const outcomeWith = async (t: ExecutionContext, replying: Replying, limits = patient) => {
-  const { server, sender, close } = await opened(limits)
+  const { server, transport, close } = await opened(limits)
   t.teardown(close)
   server.reply(replying)
-  return sender.send(mailOf())
+  return transport.send(mailOf())
 }
 
 const at =
@@ -40,9 +40,9 @@ const at =
     step === wanted ? reply : undefined
 
 test('a mail goes to its address and to no other', async (t) => {
-  const { server, sender, close } = await opened()
-  t.is(await sender.send(mailOf()), 'sent')
-  await sender.send(mailOf({ id: noticeId(2), to: 'a,b@example.org' }))
+  const { server, transport, close } = await opened()
+  t.is(await transport.send(mailOf()), 'sent')
+  await transport.send(mailOf({ id: noticeId(2), to: 'a,b@example.org' }))
   const [first, ...others] = server.taken
   t.like(first, { from: 'leadloop@example.com', to: ['ada@example.org'] })
   for (const { to } of others) t.deepEqual(to, ['"a,b"@example.org'])
@@ -87,25 +87,25 @@ test('a mail fails in time where the server answers without an end', async (t) =
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const url = `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const sender = smtpMail({ url, from: 'leadloop@example.com', ...brief })
-  t.deepEqual(await sender.send(mailOf()), { kind: 'failed', reason: 'no response' })
-  sender.close()
+  const transport = smtpMail({ url, from: 'leadloop@example.com', ...brief })
+  t.deepEqual(await transport.send(mailOf()), { kind: 'failed', reason: 'no response' })
+  transport.close()
   server.close()
 })
 
 test('a mail fails where there is no server', async (t) => {
-  const { server, sender, close } = await opened()
+  const { server, transport, close } = await opened()
   await server.close()
-  t.deepEqual(await sender.send(mailOf()), { kind: 'failed', reason: 'no connection' })
+  t.deepEqual(await transport.send(mailOf()), { kind: 'failed', reason: 'no connection' })
   await close().catch(() => undefined)
 })
 
 test('the mail after one that was refused goes over the same connection', async (t) => {
-  const { server, sender, close } = await opened()
+  const { server, transport, close } = await opened()
   server.reply((step, line) => (step === 'RCPT' && line.includes('ada@') ? '550 no' : undefined))
-  await sender.send(mailOf())
+  await transport.send(mailOf())
   await sleep(50)
-  t.is(await sender.send(mailOf({ id: noticeId(2), to: 'grace@example.org' })), 'sent')
+  t.is(await transport.send(mailOf({ id: noticeId(2), to: 'grace@example.org' })), 'sent')
   t.is(server.connections(), 1)
   await close()
 })

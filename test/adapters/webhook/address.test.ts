@@ -4,10 +4,10 @@ import assert from 'node:assert/strict'
 import type { LookupAddress } from 'node:dns'
 import { BlockList, createServer, isIP, type AddressInfo } from 'node:net'
 import { isPublicAddress } from '../../../adapters/webhook/addresses/public-address.js'
-import { webhookSender, type SenderOptions } from '../../../adapters/webhook/sender.js'
+import { webhookClient, type WebhookClientOptions } from '../../../adapters/webhook/client.js'
 import type { Resolve } from '../../../adapters/webhook/addresses/resolve.js'
 import { webhookUrlProblem } from '../../../adapters/webhook/addresses/url-problem.js'
-import type { WebhookResponse, WebhookSender } from '../../../projections/delivery/webhook-sender.js'
+import type { WebhookResponse, WebhookClient } from '../../../projections/delivery/webhook-client.js'
 import { manualTime } from '../../kit/time/manual-time.js'
 import { holds } from '../../kit/domain/property.js'
 import { openTrap, type Trap } from '../../kit/network/trap.js'
@@ -183,10 +183,10 @@ const trapFor = async (t: ExecutionContext): Promise<Trap> => {
   return trap
 }
 
-const openSender = (t: ExecutionContext, options: SenderOptions): WebhookSender => {
-  const sender = webhookSender({ time: slowTime, ...options })
-  t.teardown(sender.close)
-  return sender
+const openClient = (t: ExecutionContext, options: WebhookClientOptions): WebhookClient => {
+  const client = webhookClient({ time: slowTime, ...options })
+  t.teardown(client.close)
+  return client
 }
 
 const requestTo = (url: string) => ({ url, token: 'token-1', body: '{}', id: 'dlv_1', timestamp: 1, signature: '' })
@@ -210,17 +210,17 @@ const notPublic = 'the address is not public'
 
 test('nothing is posted to a special address, however the URL writes it', async (t) => {
   const trap = await trapFor(t)
-  const sender = openSender(t, { allowPrivate: false, resolve: toLoopback })
+  const client = openClient(t, { allowPrivate: false, resolve: toLoopback })
   const hosts = [...forbiddenHosts, ...forbiddenNames]
   const urls = hosts.flatMap((host, n) => `${n % 2 === 0 ? 'http' : 'https'}://${host}:${trap.port}/hook`)
   t.deepEqual(
-    await sentTo(urls, (url) => sender.send(requestTo(url), new AbortController().signal)),
+    await sentTo(urls, (url) => client.send(requestTo(url), new AbortController().signal)),
     each(urls, notPublic),
   )
   t.is(trap.seen(), 0)
 
   const texts = forbiddenTexts.filter((text) => !URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol))
-  const refused = await sentTo(texts, (url) => sender.send(requestTo(url), new AbortController().signal))
+  const refused = await sentTo(texts, (url) => client.send(requestTo(url), new AbortController().signal))
   t.deepEqual(refused, each(texts, 'not an http or https URL'))
 })
 
@@ -229,8 +229,8 @@ test('nothing is posted to a name that leads to a special address, whatever else
   for (const beside of [[], ['8.8.8.8'], ['127.0.0.1', '2606:4700:4700::1111']]) {
     const answers = [...forbidden, ...forbiddenAnswers]
     const reasons = await sentTo(answers, (address) => {
-      const sender = openSender(t, { allowPrivate: false, resolve: answering(...beside, address) })
-      return sender.send(requestTo(`http://hooks.example.com:${trap.port}/`), new AbortController().signal)
+      const client = openClient(t, { allowPrivate: false, resolve: answering(...beside, address) })
+      return client.send(requestTo(`http://hooks.example.com:${trap.port}/`), new AbortController().signal)
     })
     t.deepEqual(reasons, each(answers, notPublic))
   }
@@ -246,8 +246,8 @@ test('a name that leads elsewhere after it was saved gains nothing', async (t) =
   }
   const url = `http://hooks.example.com:${trap.port}/`
   t.is(await webhookUrlProblem(url, false, rebinding), undefined)
-  const sender = openSender(t, { allowPrivate: false, resolve: rebinding })
-  const { delivered, status, reason, times } = await sender.send(requestTo(url), new AbortController().signal)
+  const client = openClient(t, { allowPrivate: false, resolve: rebinding })
+  const { delivered, status, reason, times } = await client.send(requestTo(url), new AbortController().signal)
   t.deepEqual({ delivered, status, reason }, { delivered: false, status: null, reason: notPublic })
   t.like(times, { connect: null, tls: null, firstByte: null })
   t.is(asked, 2, 'one look-up for one connection')
@@ -261,8 +261,8 @@ test('the connection goes to the address that was looked at: the name is not ask
     asked += 1
     return (asked === 1 ? toLoopback : answering('127.0.0.2'))(host)
   }
-  const sender = openSender(t, { allowPrivate: true, resolve: rebinding })
-  const { delivered } = await sender.send(
+  const client = openClient(t, { allowPrivate: true, resolve: rebinding })
+  const { delivered } = await client.send(
     requestTo(`http://hooks.example.com:${trap.port}/`),
     new AbortController().signal,
   )
@@ -276,8 +276,8 @@ test('of several addresses the next one is tried where one refuses', async (t) =
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.2', resolve))
   t.teardown(() => server.close())
   const { port } = server.address() as AddressInfo
-  const sender = openSender(t, { allowPrivate: true, resolve: answering('127.0.0.1', '127.0.0.2') })
-  t.like(await sender.send(requestTo(`http://hooks.example.com:${port}/`), new AbortController().signal), {
+  const client = openClient(t, { allowPrivate: true, resolve: answering('127.0.0.1', '127.0.0.2') })
+  t.like(await client.send(requestTo(`http://hooks.example.com:${port}/`), new AbortController().signal), {
     delivered: true,
     status: 204,
   })

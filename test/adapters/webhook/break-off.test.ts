@@ -1,13 +1,13 @@
 import test from 'ava'
 import { once } from 'node:events'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
-import { webhookSender } from '../../../adapters/webhook/sender.js'
+import { webhookClient } from '../../../adapters/webhook/client.js'
 
 test('a request that is broken off ends at once, and closes its connection', async (t) => {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
-  const { send, close } = webhookSender({ allowPrivate: true })
+  const { send, close } = webhookClient({ allowPrivate: true })
   t.teardown(() => {
     close()
     server.close()

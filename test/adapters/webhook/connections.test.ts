@@ -4,9 +4,9 @@ import { connect, type Socket } from 'node:net'
 import type { TlsOptions } from 'node:tls'
 import { Worker } from 'node:worker_threads'
 import { monotonicTime } from '../../../adapters/node/monotonic-time.js'
-import { webhookSender } from '../../../adapters/webhook/sender.js'
+import { webhookClient } from '../../../adapters/webhook/client.js'
 import type { Time } from '../../../domain/ports.js'
-import type { WebhookRequest, WebhookResponse } from '../../../projections/delivery/webhook-sender.js'
+import type { WebhookRequest, WebhookResponse } from '../../../projections/delivery/webhook-client.js'
 import { sleep, until } from '../../kit/time/until.js'
 import { newAuthority, newIdentity } from './certificates.js'
 import { postWithEnvironment } from './post-with-environment.js'
@@ -27,14 +27,14 @@ const open = async (
   readonly url: (host: string) => string
 }> => {
   const receiver = await openRawReceiver(behaviour, secure)
-  const sender = webhookSender({ allowPrivate: true, resolve, authorities: [authority.certificate], time })
+  const client = webhookClient({ allowPrivate: true, resolve, authorities: [authority.certificate], time })
   t.teardown(async () => {
-    sender.close()
+    client.close()
     await receiver.close()
   })
   const url = (host: string): string => `http${secure === undefined ? '' : 's'}://${host}:${receiver.port}/hook`
   const send = (request: Partial<WebhookRequest> = {}): Promise<WebhookResponse> =>
-    sender.send(
+    client.send(
       { ...requestTo(url(secure === undefined ? '127.0.0.1' : 'receiver.test')), ...request },
       new AbortController().signal,
     )
@@ -285,15 +285,15 @@ test('an attempt never rejects, and no reason holds the token or the URL', async
   t.true(isDelivered(await send()))
 })
 
-test('attempts that are in flight when the sender closes fail, and never reject', async (t) => {
+test('attempts that are in flight when the client closes fail, and never reject', async (t) => {
   const receiver = await openRawReceiver({})
   t.teardown(receiver.close)
-  const sender = webhookSender({ allowPrivate: true, resolve, time: slowTime })
+  const client = webhookClient({ allowPrivate: true, resolve, time: slowTime })
   const underWay = Array.from({ length: 5 }, () =>
-    sender.send(requestTo(`http://127.0.0.1:${receiver.port}/`), new AbortController().signal),
+    client.send(requestTo(`http://127.0.0.1:${receiver.port}/`), new AbortController().signal),
   )
   await until('the requests are there', 60_000, () => receiver.requests.length === 5)
-  sender.close()
+  client.close()
   for (const { reason } of await Promise.all(underWay)) t.is(reason, reset)
 })
 
@@ -321,13 +321,13 @@ const openFullServer = async (t: ExecutionContext, milliseconds: number): Promis
 }
 
 test('an attempt fails where no connection is accepted within three seconds, and not where it is accepted late', async (t) => {
-  const [sender, unlimited] = [monotonicTime, slowTime].map((time) =>
-    webhookSender({ allowPrivate: true, resolve, time }),
+  const [client, unlimited] = [monotonicTime, slowTime].map((time) =>
+    webhookClient({ allowPrivate: true, resolve, time }),
   )
-  t.teardown(() => [sender, unlimited].forEach((one) => one?.close()))
+  t.teardown(() => [client, unlimited].forEach((one) => one?.close()))
   const [never, late] = await Promise.all([openFullServer(t, 60_000), openFullServer(t, 700)])
   const [failed, delivered] = await Promise.all([
-    sender?.send(requestTo(`http://127.0.0.1:${never}/`), new AbortController().signal),
+    client?.send(requestTo(`http://127.0.0.1:${never}/`), new AbortController().signal),
     unlimited?.send(requestTo(`http://127.0.0.1:${late}/`), new AbortController().signal),
   ])
   t.like(failed, { delivered: false, status: null, reason: noConnection })

@@ -2,7 +2,7 @@ import test from 'ava'
 import fc from 'fast-check'
 import assert from 'node:assert/strict'
 import { monotonicTime } from '../../../adapters/node/monotonic-time.js'
-import { webhookSender } from '../../../adapters/webhook/sender.js'
+import { webhookClient } from '../../../adapters/webhook/client.js'
 import { excerptOf } from '../../../adapters/webhook/excerpt.js'
 import type { Time } from '../../../domain/ports.js'
 import { holds } from '../../kit/domain/property.js'
@@ -96,9 +96,9 @@ test('whatever comes, an excerpt is short, printable and without the token', (t)
 /** What is shown of a body that comes in pieces. */
 const shown = async (behaviour: Behaviour, time: Time = slowTime): Promise<string | null | undefined> => {
   const receiver = await openRawReceiver(behaviour)
-  const sender = webhookSender({ allowPrivate: true, resolve, time })
-  const { excerpt } = await sender.send(requestTo(`http://127.0.0.1:${receiver.port}/`), new AbortController().signal)
-  sender.close()
+  const client = webhookClient({ allowPrivate: true, resolve, time })
+  const { excerpt } = await client.send(requestTo(`http://127.0.0.1:${receiver.port}/`), new AbortController().signal)
+  client.close()
   await receiver.close()
   return excerpt
 }

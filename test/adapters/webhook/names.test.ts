@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { webhookSender } from '../../../adapters/webhook/sender.js'
+import { webhookClient } from '../../../adapters/webhook/client.js'
 import { hostsFile } from '../../../adapters/webhook/addresses/hosts-file.js'
 import { nameServers } from '../../../adapters/webhook/addresses/name-servers.js'
 import { systemResolve, type Resolve, type Sources } from '../../../adapters/webhook/addresses/resolve.js'
@@ -79,16 +79,16 @@ test('names whose servers do not answer delay no other look-up, nor anything els
 test('a webhook gets its post at once while a hundred wait for their names', async (t) => {
   const receiver = await openReceiver()
   const resolve = systemResolve(sources({ servers: await asking(t) }))
-  const sender = webhookSender({ allowPrivate: true, resolve, time: slowTime })
+  const client = webhookClient({ allowPrivate: true, resolve, time: slowTime })
   t.teardown(async () => {
-    sender.close()
+    client.close()
     await receiver.close()
   })
   let ended = 0
   const waiting = silent.map((name) =>
-    sender.send(requestTo(`http://${name}/`), new AbortController().signal).finally(() => (ended += 1)),
+    client.send(requestTo(`http://${name}/`), new AbortController().signal).finally(() => (ended += 1)),
   )
-  const { delivered } = await sender.send(
+  const { delivered } = await client.send(
     requestTo(receiver.url.replace('127.0.0.1', 'healthy.test')),
     new AbortController().signal,
   )

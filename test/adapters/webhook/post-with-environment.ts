@@ -1,4 +1,4 @@
-import type { WebhookRequest, WebhookResponse } from '../../../projections/delivery/webhook-sender.js'
+import type { WebhookRequest, WebhookResponse } from '../../../projections/delivery/webhook-client.js'
 import { runProgram } from '../../kit/parts/program.js'
 
 const program = new URL('posting-process.js', import.meta.url)

@@ -1,9 +1,9 @@
 import type { ExecutionContext } from 'ava'
 import type { TlsOptions } from 'node:tls'
 import { monotonicTime } from '../../../adapters/node/monotonic-time.js'
-import { webhookSender } from '../../../adapters/webhook/sender.js'
+import { webhookClient } from '../../../adapters/webhook/client.js'
 import type { Time } from '../../../domain/ports.js'
-import type { WebhookRequest } from '../../../projections/delivery/webhook-sender.js'
+import type { WebhookRequest } from '../../../projections/delivery/webhook-client.js'
 import { sleep, until } from '../../kit/time/until.js'
 import { openRawReceiver, type Behaviour } from './raw-receiver.js'
 
@@ -27,7 +27,7 @@ export type Row = {
 }
 
 /**
- * Where limits are not what is tested the time of the sender passes slowly, so that none of them ends an attempt
+ * Where limits are not what is tested the time of the client passes slowly, so that none of them ends an attempt
  * because the machine is busy.
  */
 export const slowTime: Time = {
@@ -88,18 +88,18 @@ export const runRows = async (
   { authorities = [] }: { readonly authorities?: ReadonlyArray<string> } = {},
 ): Promise<void> => {
   const options = { allowPrivate: true, resolve, authorities }
-  const [unlimited, limited] = [webhookSender({ ...options, time: slowTime }), webhookSender(options)]
+  const [unlimited, limited] = [webhookClient({ ...options, time: slowTime }), webhookClient(options)]
   const well = await openRawReceiver(healthy)
 
   const run = async (row: Row) => {
     const { behaviour, host = '127.0.0.1', body, secure, identity = secure?.identity, staysOpen = false } = row
     const receiver = await openRawReceiver(behaviour, identity)
-    const sender = row.takes === undefined ? unlimited : limited
+    const client = row.takes === undefined ? unlimited : limited
     const request = requestTo(`${secure === undefined ? 'http' : 'https'}://${host}:${receiver.port}/hook`, body)
     const begun = performance.now()
-    const response = await sender.send(request, new AbortController().signal)
+    const response = await client.send(request, new AbortController().signal)
     const elapsed = performance.now() - begun
-    const after = await sender.send(requestTo(`http://127.0.0.1:${well.port}/`), new AbortController().signal)
+    const after = await client.send(requestTo(`http://127.0.0.1:${well.port}/`), new AbortController().signal)
     const open = staysOpen ? 1 : 0
     // A connection that is about to be closed does not count as open.
     await sleep(50)

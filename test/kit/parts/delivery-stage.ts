@@ -12,7 +12,7 @@ import { resend, type ResendCommand } from '../../../domain/resend.js'
 import { webhook, type WebhookCommand } from '../../../domain/webhook.js'
 import { deliveries } from '../../../projections/read-models/deliveries.js'
 import { resends } from '../../../projections/read-models/resends.js'
-import type { WebhookRequest, WebhookResponse } from '../../../projections/delivery/webhook-sender.js'
+import type { WebhookRequest, WebhookResponse } from '../../../projections/delivery/webhook-client.js'
 import { shardOf, shards } from '../../../projections/delivery/shards.js'
 import { deliveryWorker } from '../../../projections/delivery/worker.js'
 import { follow } from '../../../projections/subscriptions/follower.js'
@@ -143,7 +143,7 @@ export const openStage = async (watched: (store: EventStore) => EventStore = (st
         currentWebhook: (id) => loadState(commandHandler, webhook, id),
         hasErasures: () => Promise.resolve(false),
         observe: () => undefined,
-        webhookSender: {
+        webhookClient: {
           send: (request, signal) => {
             sent.push(request)
             return answer(request, signal)

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Position } from '../../../domain/event.js'
 import type { WebhookId } from '../../../domain/ids.js'
-import type { WebhookSender } from '../../../projections/delivery/webhook-sender.js'
+import type { WebhookClient } from '../../../projections/delivery/webhook-client.js'
 import type { Life } from './life.js'
 import type { Trace } from './trace.js'
 import type { ManualClock } from '../time/manual-clock.js'
@@ -43,7 +43,7 @@ type ReceiverPorts = {
 /** The customers' systems. What arrived there stays, whatever becomes of the process that sent it. */
 type Receivers = {
   readonly arrivals: ReadonlyArray<Arrival>
-  readonly sender: (life: Life) => WebhookSender
+  readonly clientIn: (life: Life) => WebhookClient
 }
 
 const host = 'https://receiver.example/'
@@ -56,7 +56,7 @@ export const openReceivers = ({ answer, clock, trace, head }: ReceiverPorts): Re
 
   return {
     arrivals,
-    sender: (life) => {
+    clientIn: (life) => {
       const open = new Map<WebhookId, number>()
       const add = (webhookId: WebhookId, change: number): number => {
         const now = (open.get(webhookId) ?? 0) + change

@@ -77,7 +77,7 @@ export const openSimulation = (scene: Scene): Simulation => {
       ...scene,
       ...{ note, mostTimers },
       process: ({ life, ...parts }) =>
-        virtualProcess({ ...parts, webhookSender: receivers.sender(life), unsaved: scene.unsaved }),
+        virtualProcess({ ...parts, webhookClient: receivers.clientIn(life), unsaved: scene.unsaved }),
     },
     clock,
   )

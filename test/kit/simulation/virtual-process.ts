@@ -2,7 +2,7 @@ import { singleProcessMembership } from '../../../adapters/in-process/single-pro
 import { orThrow } from '../../../domain/store-failed.js'
 import { deliveries } from '../../../projections/read-models/deliveries.js'
 import { deliveryFanOut } from '../../../projections/delivery/fan-out/fan-out.js'
-import type { WebhookSender } from '../../../projections/delivery/webhook-sender.js'
+import type { WebhookClient } from '../../../projections/delivery/webhook-client.js'
 import { shards } from '../../../projections/delivery/shards.js'
 import { deliveryWorker } from '../../../projections/delivery/worker.js'
 import { follow } from '../../../projections/subscriptions/follower.js'
@@ -24,7 +24,7 @@ export type VirtualProcess = {
 }
 
 type ProcessPorts = Omit<LifeParts, 'life'> & {
-  readonly webhookSender: WebhookSender
+  readonly webhookClient: WebhookClient
   /** Positions that a follower may advance without saving its checkpoint. */
   readonly unsaved: bigint
 }

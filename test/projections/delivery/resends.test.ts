@@ -1,5 +1,5 @@
 import test from 'ava'
-import type { WebhookResponse } from '../../../projections/delivery/webhook-sender.js'
+import type { WebhookResponse } from '../../../projections/delivery/webhook-client.js'
 import { delivered, numberOf, openStage, openWorker, refused, turnOff } from '../../kit/parts/delivery-stage.js'
 import { at } from '../../kit/domain/samples.js'
 import { settled } from '../../kit/time/turns.js'

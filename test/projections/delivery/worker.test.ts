@@ -3,7 +3,7 @@ import type { DomainEvent } from '../../../domain/events.js'
 import { mostAttempts } from '../../../domain/retry-schedule.js'
 import { later, millisecondsOf } from '../../../domain/instant.js'
 import { mostRequests } from '../../../projections/delivery/queue/concurrency.js'
-import type { WebhookResponse } from '../../../projections/delivery/webhook-sender.js'
+import type { WebhookResponse } from '../../../projections/delivery/webhook-client.js'
 import { shardOf } from '../../../projections/delivery/shards.js'
 import {
   delivered,

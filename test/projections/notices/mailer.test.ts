@@ -14,7 +14,7 @@ import { UndecodableEvent } from '../../../domain/store-failed.js'
 import { deliveries } from '../../../projections/read-models/deliveries.js'
 import { notices } from '../../../projections/read-models/notices.js'
 import { mailer } from '../../../projections/notices/mailer.js'
-import type { Mail } from '../../../projections/notices/mail-sender.js'
+import type { Mail } from '../../../projections/notices/mail-transport.js'
 import { anyProjection, collectionOf } from '../../../projections/projection.js'
 import { build } from '../../../projections/subscriptions/rebuild.js'
 import { runProjection } from '../../../projections/subscriptions/runner.js'
@@ -148,7 +148,7 @@ const openStage = async (
       readonly retrying: () => string | undefined
     } => {
       const sent: Array<Mail> = []
-      const mailSender = {
+      const mailTransport = {
         send: (mail: Mail) => {
           sent.push(mail)
           return answer(mail)
@@ -160,7 +160,7 @@ const openStage = async (
         store,
         documents,
         commandHandler,
-        mailSender,
+        mailTransport,
         clock,
         ids,
         logger,

@@ -1,6 +1,6 @@
 import test from 'ava'
 import { millisecondsOf } from '../../../../domain/instant.js'
-import type { WebhookResponse } from '../../../../projections/delivery/webhook-sender.js'
+import type { WebhookResponse } from '../../../../projections/delivery/webhook-client.js'
 import { delivered, numberOf, openWorker, refused, turnOff, turnOn, upTo } from '../../../kit/parts/delivery-stage.js'
 import { accountId, at } from '../../../kit/domain/samples.js'
 import { settled } from '../../../kit/time/turns.js'

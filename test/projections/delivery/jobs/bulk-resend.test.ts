@@ -8,7 +8,7 @@ import { collectionOf } from '../../../../projections/projection.js'
 import { deliveries } from '../../../../projections/read-models/deliveries.js'
 import { exponentialBackoff } from '../../../../projections/subscriptions/retries/backoff.js'
 import type { Documents } from '../../../../projections/ports.js'
-import type { WebhookResponse } from '../../../../projections/delivery/webhook-sender.js'
+import type { WebhookResponse } from '../../../../projections/delivery/webhook-client.js'
 import {
   delivered,
   numberOf,

@@ -39,7 +39,7 @@ export type WebhookTimes = {
 }
 
 /** Posts to a receiver within the limits of contract 6.6, and breaks off when `signal` aborts. Never rejects. */
-export type WebhookSender = {
+export type WebhookClient = {
   readonly send: (request: WebhookRequest, signal: AbortSignal) => Promise<WebhookResponse>
 }
 

@@ -14,4 +14,4 @@ export type Mail = {
 }
 
 /** Sends mail. Never rejects, and ends within a time of its own. */
-export type MailSender = { readonly send: (mail: Mail) => Promise<MailOutcome> }
+export type MailTransport = { readonly send: (mail: Mail) => Promise<MailOutcome> }

@@ -4,7 +4,7 @@ import fetch, { type Response } from 'node-fetch'
 import type { Time } from '../../domain/ports.js'
 import { hostOf, webAddressFromText } from '../../domain/web-address.js'
 import { monotonicTime } from '../node/monotonic-time.js'
-import type { WebhookRequest, WebhookResponse, WebhookSender } from '../../projections/delivery/webhook-sender.js'
+import type { WebhookRequest, WebhookResponse, WebhookClient } from '../../projections/delivery/webhook-client.js'
 import { isPublicAddress } from './addresses/public-address.js'
 import { Exchange } from './exchange.js'
 import { connections, type Connections } from './connections.js'
@@ -14,7 +14,7 @@ import { ForbiddenAddress } from './addresses/forbidden-address.js'
 import { noStatusReason } from './reason.js'
 import { systemResolve, type Resolve } from './addresses/resolve.js'
 
-export type SenderOptions = {
+export type WebhookClientOptions = {
   readonly allowPrivate: boolean
   readonly resolve?: Resolve
   readonly authorities?: ReadonlyArray<string>
@@ -24,19 +24,19 @@ export type SenderOptions = {
 /** Bytes of a body that its excerpt is made of: more than are shown, because tokens are cut out of them. */
 const excerptSource = 8_192
 
-/** The `WebhookSender` port: posts with node-fetch over pooled connections. */
-export const webhookSender = ({
+/** The `WebhookClient` port: posts with node-fetch over pooled connections. */
+export const webhookClient = ({
   allowPrivate,
   resolve = systemResolve(),
   authorities,
   time = monotonicTime,
-}: SenderOptions): WebhookSender & {
+}: WebhookClientOptions): WebhookClient & {
   readonly close: () => void
 } => {
   const pool = connections({ allowPrivate, resolve, authorities })
   const limits = deadlines(time)
 
-  const send: WebhookSender['send'] = async (request, signal) => {
+  const send: WebhookClient['send'] = async (request, signal) => {
     const exchange = new Exchange(time, limits)
     const breakOff = (): void => exchange.breakOff()
     signal.addEventListener('abort', breakOff)
