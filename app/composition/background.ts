@@ -2,25 +2,14 @@ import { setMaxListeners } from 'node:events'
 import { withinLimit } from '../../domain/abortable.js'
 import type { Position } from '../../domain/event.js'
 import { E } from '../../domain/prelude.js'
-import { shards } from '../../projections/delivery/shards.js'
-import { deliveryRetention } from '../../projections/erasure/retention/delivery-retention.js'
-import { messageRetention } from '../../projections/erasure/retention/message-retention.js'
-import type { RetentionPolicy } from '../../projections/erasure/retention/policy.js'
-import { retention } from '../../projections/erasure/retention/retention.js'
-import type { Json } from '../../projections/ports.js'
-import { mailerName } from '../../projections/notices/mailer.js'
-import { contactShards } from '../../projections/read-models/contact-shards.js'
-import { resends } from '../../projections/read-models/resends.js'
 import { exponentialBackoff } from '../../projections/subscriptions/retries/backoff.js'
-import { follow, type Follower, type RunningFollower } from '../../projections/subscriptions/follower.js'
-import { failingWork, type FailingWork } from '../../projections/subscriptions/retries/failing-work.js'
+import { follow, type RunningFollower } from '../../projections/subscriptions/follower.js'
 import type { LeasedFollower } from '../../projections/subscriptions/leased-follower.js'
-import type { Lease } from '../../projections/subscriptions/leases.js'
 import { ofThisProcess, type ObservedFollower } from '../http/monitoring/lags.js'
 import type { ProcessRole } from './config.js'
-import { followerOf, storeBackoff, type Followers } from './followers.js'
+import { storeBackoff, type Followers } from './followers.js'
 import { built } from './start/read-model-wait.js'
-import { workersOn, type FollowingWorker, type WorkerPorts, type Workers } from './workers.js'
+import { workersOn, type Following, type Worker, type WorkerPorts } from './workers.js'
 
 /** The work of this process beside requests: followers, deliveries, mail. */
 type BackgroundWork = {
@@ -33,6 +22,8 @@ type BackgroundWork = {
   readonly begin: (head: Position) => Promise<void>
   /** Those that one process at a time runs, whichever does now, and those that run in this one. */
   readonly followers: () => ReadonlyArray<ObservedFollower>
+  /** The names under which process managers park events. */
+  readonly processManagers: ReadonlyArray<string>
   /** Followers that have not begun, or have not caught up yet with the log as it was when this process began. */
   readonly awaitedFollowers: () => ReadonlyArray<string>
   readonly stop: () => Promise<void>
@@ -42,25 +33,20 @@ type Ports = WorkerPorts & {
   readonly roles: ReadonlySet<ProcessRole>
   /** Followers that run in every process, whatever its roles. */
   readonly everyProcessFollowers: ReadonlyArray<{ readonly start: () => RunningFollower }>
-  /** How long bodies of deliveries are kept after their end; undefined: for ever. */
-  readonly deliveryRetentionDays: number | undefined
-  /** How long texts of messages are kept after their end; undefined: for ever. */
-  readonly messageRetentionDays: number | undefined
 }
 
 export const backgroundWork = (ports: Ports): BackgroundWork => {
   const { stores, roles, followers, logger, time } = ports
   const { store, membership } = stores
-  const worked = workersOn(ports)
-  const { delivery, followUp, noticeMailer } = worked
+  const workers = workersOn(ports)
+  const ofRoles = workers.all.filter(({ role }) => roles.has(role))
+  const following = ofRoles.flatMap((worker) => worker.following ?? [])
   const stopping = new AbortController()
   // Each follower that is waited for listens to it: more listeners than Node's limit are no leak here.
   setMaxListeners(0, stopping.signal)
   let running: ReadonlyArray<RunningFollower> = []
-  const ownWorkers = roles.has('delivery') ? [delivery.follower, followUp.follower] : []
-  const mailing = roles.has('delivery') ? [noticeMailer.observed] : []
-  const retentions = roles.has('projector') ? retentionsOn(ports) : []
-  let awaited: ReadonlyArray<string> = [...followers.all, ...ownWorkers].map(({ name }) => name)
+  const begunLast = following.map(({ follower }) => follower)
+  let awaited: ReadonlyArray<string> = [...followers.all, ...begunLast].map(({ name }) => name)
 
   const existing = (readModels: Followers['readModels']): Promise<void> =>
     built(
@@ -68,8 +54,8 @@ export const backgroundWork = (ports: Ports): BackgroundWork => {
       readModels.map(({ projection }) => projection),
       stopping.signal,
     )
-  /** `tried`: what its worker tries again, of which health tells with the follower. */
-  const start = (follower: Follower, tried: Pick<FailingWork, 'reason'>): RunningFollower => {
+  /** Health tells with the follower of what its worker tries again. */
+  const start = ({ follower, tried }: Following): RunningFollower => {
     const running = follow(follower, { store, logger, backoff: exponentialBackoff(storeBackoff, time) })
     return { ...running, retrying: () => running.retrying() ?? tried.reason() }
   }
@@ -78,18 +64,15 @@ export const backgroundWork = (ports: Ports): BackgroundWork => {
    * Not before its read models have caught up: what they show as due may have been tried. No other follower that stands
    * still holds it up.
    */
-  const startWorker = async ({ follower, reads, tried }: FollowingWorker, head: Position): Promise<void> => {
-    if (!roles.has('delivery')) return
+  const startFollowing = async (one: Following, head: Position): Promise<void> => {
+    const { follower, reads } = one
     const own = followers.readModels.filter(({ projection }) => reads.includes(projection.name))
     await existing(own)
     await Promise.all(own.map(({ follower }) => follower.caughtUpHere(head, stopping.signal)))
     if (stopping.signal.aborted) return
-    running = [...running, start(follower, tried)]
-    awaited = awaited.filter((one) => one !== follower.name)
+    running = [...running, start(one)]
+    awaited = awaited.filter((name) => name !== follower.name)
   }
-
-  const startWorkers = (head: Position): Promise<unknown> =>
-    Promise.all([startWorker(delivery, head), startWorker(followUp, head)])
 
   /** In two steps: whether a follower runs in this process is known once every read model is there. */
   const caughtUp = async (head: Position): Promise<void> => {
@@ -105,18 +88,18 @@ export const backgroundWork = (ports: Ports): BackgroundWork => {
   }
 
   return {
-    openRequests: delivery.open,
+    openRequests: workers.openRequests,
     followers: () => [
       ...followers.all,
       ...running.map(ofThisProcess),
-      ...mailing,
-      ...retentions.map(({ observed }) => observed),
+      ...ofRoles.flatMap(({ observed = [] }) => observed),
     ],
+    processManagers: [...followers.processManagers, ...workers.all.flatMap(({ parksAs }) => parksAs ?? [])],
     awaitedFollowers: () => awaited,
     begin: async (head) => {
       running = ports.everyProcessFollowers.map((one) => one.start())
-      shareWork(ports, worked, retentions)
-      await inTime(Promise.all([caughtUp(head), startWorkers(head)]), ports)
+      shareWork(ports, ofRoles)
+      await inTime(Promise.all([caughtUp(head), ...following.map((one) => startFollowing(one, head))]), ports)
     },
     stop: async () => {
       stopping.abort()
@@ -127,12 +110,7 @@ export const backgroundWork = (ports: Ports): BackgroundWork => {
 }
 
 /** In one turn of the event loop, so that the first heartbeat names all work of this process. */
-const shareWork = (
-  ports: Ports,
-  { delivery, noticeMailer, followUp }: Workers,
-  retentions: ReadonlyArray<RunningRetention>,
-): void => {
-  const { stores, roles, followers } = ports
+const shareWork = ({ stores, roles, followers }: Ports, workers: ReadonlyArray<Worker>): void => {
   const { membership } = stores
   if (roles.has('projector')) {
     const byName = new Map(followers.all.map((one) => [one.name, one]))
@@ -142,43 +120,7 @@ const shareWork = (
       async (lease) => byName.get(lease.name)?.run(lease),
     )
   }
-  if (retentions.length > 0)
-    membership.share(
-      'retention',
-      () => retentions.map(({ observed }) => observed.name),
-      async (lease) => retentions.find(({ observed }) => observed.name === lease.name)?.run(lease),
-    )
-  if (roles.has('delivery')) {
-    membership.share('delivery', () => shards, delivery.work)
-    membership.share('mailer', () => [mailerName], noticeMailer.work)
-    membership.share('follow-up', () => contactShards, followUp.work)
-  }
-}
-
-/** What removes something after so many days, under the lease of its name. Its lag is that of its read model. */
-type RunningRetention = { readonly run: (lease: Lease) => Promise<void>; readonly observed: ObservedFollower }
-
-const retentionsOn = (ports: Ports): ReadonlyArray<RunningRetention> => {
-  const { stores, followers, time, deliveryRetentionDays, messageRetentionDays } = ports
-  const backoff = exponentialBackoff(storeBackoff, time)
-  const running = { ...ports, store: stores.store, documents: stores.documents, backoff }
-
-  const of = <Document extends Json>(policy: RetentionPolicy<Document>, days: number): RunningRetention => {
-    // It tries again after up to an hour.
-    const tried = failingWork(time, Infinity)
-    const { progress } = followerOf(followers.readModels, policy.projection.name)
-    return {
-      run: retention({ ...running, failingWork: tried }, policy, days).run,
-      observed: { name: policy.name, progress, failure: () => undefined, retrying: tried.reason },
-    }
-  }
-  const shown = (): LeasedFollower => followerOf(followers.readModels, resends.name)
-  return [
-    ...(deliveryRetentionDays === undefined
-      ? []
-      : [of(deliveryRetention({ ...running, resends: shown() }), deliveryRetentionDays)]),
-    ...(messageRetentionDays === undefined ? [] : [of(messageRetention(running), messageRetentionDays)]),
-  ]
+  for (const { name, leases, work } of workers) membership.share(name, () => leases, work)
 }
 
 /** In milliseconds: a start takes requests after that, whatever it waits for, and says `degraded`. */

@@ -1,13 +1,10 @@
 import type { Category } from '../../domain/events.js'
 import type { Messenger } from '../../domain/messenger.js'
 import type { Clock, CommandHandler, Logger, Time } from '../../domain/ports.js'
-import { deliveryWorkerName } from '../../projections/delivery/attempts/set-aside.js'
 import { deliveryFanOut } from '../../projections/delivery/fan-out/fan-out.js'
 import { followConcurrently } from '../../projections/erasure/concurrent-follower.js'
 import { eraser, eraserName } from '../../projections/erasure/eraser.js'
 import { noticeFanOut } from '../../projections/notices/fan-out.js'
-import { followUpWorkerName } from '../../projections/follow-up/tasks.js'
-import { mailerName } from '../../projections/notices/mailer.js'
 import { collectionOf, type AnyProjection } from '../../projections/projection.js'
 import { findThere } from '../../projections/queries.js'
 import { contactTimeline } from '../../projections/read-models/contact-timeline.js'
@@ -41,7 +38,7 @@ export type Followers = {
   readonly rebuilds: Rebuilds
   readonly reactions: LeasedFollower
   readonly erasures: Erasures
-  /** The names under which process managers park events. */
+  /** The names under which those of them that are process managers park events. */
   readonly processManagers: ReadonlyArray<string>
   /** The read models, the reactions, what makes deliveries and notices due, and what erases contacts. */
   readonly all: ReadonlyArray<LeasedFollower>
@@ -175,7 +172,7 @@ export const followersOn = (ports: Ports): Followers => {
       time,
       purges: [store.purge, documents.purge],
     }),
-    processManagers: [...processManagers.map(({ name }) => name), deliveryWorkerName, mailerName, followUpWorkerName],
+    processManagers: processManagers.map(({ name }) => name),
     all: [...served.map(({ follower }) => follower), ...processManagers],
   }
 }

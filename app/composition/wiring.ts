@@ -66,7 +66,7 @@ export const wire = (config: Config, { stores, secrets, ...ports }: Opened, metr
     observe: metrics.attempt,
   })
   const queries = queriesOn({ store, documents, hasPendingReactions })
-  const parkedCounts = parkedCountsOn(queries, followers.processManagers, time)
+  const parkedCounts = parkedCountsOn(queries, background.processManagers, time)
   metrics.observeParked(parkedCounts)
   metrics.observeFollowers(store, background.followers, time)
   metrics.observeOpenRequests(background.openRequests)

@@ -1,17 +1,26 @@
 import { randomInt } from 'node:crypto'
-import type { Clock, CommandHandler, Ids, Logger, Time, Vault } from '../../domain/ports.js'
 import { account } from '../../domain/account.js'
 import type { Messenger } from '../../domain/messenger.js'
+import type { Clock, CommandHandler, Ids, Logger, Time, Vault } from '../../domain/ports.js'
 import { sendingHold } from '../../domain/sending-hold.js'
 import { webhook } from '../../domain/webhook.js'
 import type { WebhookResponse, WebhookClient } from '../../projections/delivery/webhook-client.js'
+import { deliveryWorkerName } from '../../projections/delivery/attempts/set-aside.js'
+import { shards } from '../../projections/delivery/shards.js'
 import { deliveryWorker } from '../../projections/delivery/worker.js'
+import { deliveryRetention } from '../../projections/erasure/retention/delivery-retention.js'
+import { messageRetention } from '../../projections/erasure/retention/message-retention.js'
+import type { RetentionPolicy } from '../../projections/erasure/retention/policy.js'
+import { retention } from '../../projections/erasure/retention/retention.js'
 import type { ConsentVerifier } from '../../projections/follow-up/consent-verifier.js'
 import type { SenderOptOuts } from '../../projections/follow-up/sending/sender-opt-outs.js'
 import { playbookVersions } from '../../projections/follow-up/playbook-versions.js'
+import { followUpWorkerName } from '../../projections/follow-up/tasks.js'
 import { followUpWorker } from '../../projections/follow-up/worker.js'
 import { mailer, mailerName } from '../../projections/notices/mailer.js'
 import type { MailTransport } from '../../projections/notices/mail-transport.js'
+import type { Json } from '../../projections/ports.js'
+import { contactShards } from '../../projections/read-models/contact-shards.js'
 import { deliveries } from '../../projections/read-models/deliveries.js'
 import { followUps } from '../../projections/read-models/follow-ups.js'
 import { messages } from '../../projections/read-models/messages.js'
@@ -20,15 +29,17 @@ import { resends } from '../../projections/read-models/resends.js'
 import { webhookList } from '../../projections/read-models/lists/webhook-list.js'
 import { exponentialBackoff } from '../../projections/subscriptions/retries/backoff.js'
 import type { Follower } from '../../projections/subscriptions/follower.js'
+import type { LeasedFollower } from '../../projections/subscriptions/leased-follower.js'
 import type { Lease } from '../../projections/subscriptions/leases.js'
 import { failingWork, type FailingWork } from '../../projections/subscriptions/retries/failing-work.js'
 import { loadState, type CurrentStates } from '../commands/states/current-states.js'
 import { hasErasures } from '../commands/states/has-erasures.js'
 import type { ObservedFollower } from '../http/monitoring/lags.js'
+import type { ProcessRole } from './config.js'
 import { followerOf, storeBackoff, type Followers } from './followers.js'
 import type { Stores } from './stores.js'
 
-export type WorkerPorts = {
+export type WorkerPorts = RetentionPorts & {
   readonly stores: Stores
   readonly followers: Followers
   readonly commandHandler: CommandHandler
@@ -48,57 +59,94 @@ export type WorkerPorts = {
   readonly observe: (response: WebhookResponse) => void
 }
 
-/** Works under leases, and learns from the log what there is to do. */
-export type FollowingWorker = {
-  readonly follower: Follower
+type RetentionPorts = {
+  /** How long bodies of deliveries are kept after their end; undefined: for ever. */
+  readonly deliveryRetentionDays: number | undefined
+  /** How long texts of messages are kept after their end; undefined: for ever. */
+  readonly messageRetentionDays: number | undefined
+}
+
+/** Work that the processes of a role share out under leases. */
+export type Worker = {
+  readonly role: ProcessRole
+  /** Processes know by it who shares the work. */
+  readonly name: string
+  readonly leases: ReadonlyArray<string>
   readonly work: (lease: Lease) => Promise<void>
+  /** The name under which it parks events, where it does. */
+  readonly parksAs?: string
+  /** How it learns from the log what there is to do, where it does. */
+  readonly following?: Following
+  /** Where it does not its lag is that of its read model: whatever is due stands there. */
+  readonly observed?: ReadonlyArray<ObservedFollower>
+}
+
+export type Following = {
+  readonly follower: Follower
   /** The read models that say what there is to do. */
   readonly reads: ReadonlyArray<string>
-  /** What it tries again. */
+  /** What its worker tries again. */
   readonly tried: Pick<FailingWork, 'reason'>
 }
 
-export type Workers = {
-  readonly delivery: FollowingWorker & { readonly open: () => number }
-  readonly followUp: FollowingWorker
-  /** The lag of the mailer is that of its read model: whatever is due stands there. */
-  readonly noticeMailer: { readonly work: (lease: Lease) => Promise<void>; readonly observed: ObservedFollower }
+type Workers = {
+  readonly all: ReadonlyArray<Worker>
+  /** Webhook requests that are open now. */
+  readonly openRequests: () => number
 }
 
-/** The workers of deliveries, of notices and of follow-ups, which run under leases. */
+/** All that works under leases but the followers of `followers.ts`. A new worker is added to this list alone. */
 export const workersOn = (ports: WorkerPorts): Workers => {
-  const { stores, followers, currentStates, time } = ports
-  const { store, documents } = stores
-  const backoff = exponentialBackoff(storeBackoff, time)
-  const ofDelivery = failingWork(time)
-  const ofFollowUp = failingWork(time)
-  const delivery = deliveryWorker({
+  const { delivery, openRequests } = deliveryWorkerOn(ports)
+  return { all: [delivery, mailerOn(ports), followUpWorkerOn(ports), ...retentionWorkerOn(ports)], openRequests }
+}
+
+const storesAndBackoff = ({ stores: { store, documents }, time }: WorkerPorts) => ({
+  store,
+  documents,
+  backoff: exponentialBackoff(storeBackoff, time),
+})
+
+const deliveryWorkerOn = (ports: WorkerPorts): { readonly delivery: Worker; readonly openRequests: () => number } => {
+  const { followers, currentStates, time } = ports
+  const tried = failingWork(time)
+  const { follower, work, open } = deliveryWorker({
     ...ports,
-    failingWork: ofDelivery,
-    store,
-    documents,
-    backoff,
+    ...storesAndBackoff(ports),
+    failingWork: tried,
     currentWebhook: (id) => currentStates.get(webhook, id, ({ kind }) => kind === 'on'),
     hasErasures: hasErasures(currentStates),
     random: () => randomInt(1_000_000) / 1_000_000,
     deliveriesFollower: followerOf(followers.readModels, deliveries.name),
   })
-  const noticeMailer = mailer({
+  const following = { follower, reads: [deliveries.name, resends.name, webhookList.name], tried }
+  return {
+    delivery: { role: 'delivery', name: 'delivery', leases: shards, work, parksAs: deliveryWorkerName, following },
+    openRequests: open,
+  }
+}
+
+const mailerOn = (ports: WorkerPorts): Worker => {
+  const noticesFollower = followerOf(ports.followers.readModels, notices.name)
+  const { work, retrying } = mailer({
     ...ports,
-    failingWork: failingWork(time),
-    store,
-    documents,
-    backoff,
-    mailTransport: ports.mailTransport,
-    noticesFollower: followerOf(followers.readModels, notices.name),
+    ...storesAndBackoff(ports),
+    failingWork: failingWork(ports.time),
+    noticesFollower,
   })
-  const followUp = followUpWorker({
+  const observed = { name: mailerName, progress: noticesFollower.progress, failure: () => undefined, retrying }
+  return { role: 'delivery', name: 'mailer', leases: [mailerName], work, parksAs: mailerName, observed: [observed] }
+}
+
+const followUpWorkerOn = (ports: WorkerPorts): Worker => {
+  const { followers, currentStates, time } = ports
+  const given = storesAndBackoff(ports)
+  const tried = failingWork(time)
+  const { follower, work } = followUpWorker({
     ...ports,
-    failingWork: ofFollowUp,
-    store,
-    documents,
-    backoff,
-    playbookAt: playbookVersions(store),
+    ...given,
+    failingWork: tried,
+    playbookAt: playbookVersions(given.store),
     currentHold: (id) => currentStates.get(sendingHold, id, ({ held }) => held === undefined),
     // From the stream: once somebody was told that an account is disabled, no process sends a step of it.
     currentAccount: (id) => loadState(ports.commandHandler, account, id),
@@ -106,16 +154,45 @@ export const workersOn = (ports: WorkerPorts): Workers => {
     messagesFollower: followerOf(followers.readModels, messages.name),
   })
   return {
-    delivery: { ...delivery, reads: [deliveries.name, resends.name, webhookList.name], tried: ofDelivery },
-    followUp: { ...followUp, reads: [followUps.name, messages.name], tried: ofFollowUp },
-    noticeMailer: {
-      work: noticeMailer.work,
-      observed: {
-        name: mailerName,
-        progress: followerOf(followers.readModels, notices.name).progress,
-        failure: () => undefined,
-        retrying: noticeMailer.retrying,
-      },
-    },
+    role: 'delivery',
+    name: 'follow-up',
+    leases: contactShards,
+    work,
+    parksAs: followUpWorkerName,
+    following: { follower, reads: [followUps.name, messages.name], tried },
   }
+}
+
+/** Removes what was kept for so many days, each kind under a lease of its own name, and parks as the eraser does. */
+const retentionWorkerOn = (ports: WorkerPorts): ReadonlyArray<Worker> => {
+  const { followers, time, deliveryRetentionDays, messageRetentionDays } = ports
+  const given = { ...ports, ...storesAndBackoff(ports) }
+
+  const of = <Document extends Json>(policy: RetentionPolicy<Document>, days: number) => {
+    // It tries again after up to an hour.
+    const tried = failingWork(time, Infinity)
+    const { progress } = followerOf(followers.readModels, policy.projection.name)
+    return {
+      run: retention({ ...given, failingWork: tried }, policy, days).run,
+      observed: { name: policy.name, progress, failure: () => undefined, retrying: tried.reason },
+    }
+  }
+  const shown = (): LeasedFollower => followerOf(followers.readModels, resends.name)
+  const retentions = [
+    ...(deliveryRetentionDays === undefined
+      ? []
+      : [of(deliveryRetention({ ...given, resends: shown() }), deliveryRetentionDays)]),
+    ...(messageRetentionDays === undefined ? [] : [of(messageRetention(given), messageRetentionDays)]),
+  ]
+  if (retentions.length === 0) return []
+  const observed = retentions.map((one) => one.observed)
+  return [
+    {
+      role: 'projector',
+      name: 'retention',
+      leases: observed.map(({ name }) => name),
+      work: async (lease) => retentions.find((one) => one.observed.name === lease.name)?.run(lease),
+      observed,
+    },
+  ]
 }
