@@ -137,7 +137,8 @@ const settingsOf = async (
   if (state.kind === 'unknown') return E.left({ kind: 'engagement-not-found' })
   const { playbook_id } = state.attribution
   const kept = state.followUp && (await playbookAt(playbook_id, state.followUp.playbookVersion))
-  if (kept !== undefined) return E.right(kept)
+  if (kept !== undefined && E.isLeft(kept)) return kept
+  if (kept?.right !== undefined) return E.right(kept.right)
   const current = await loadState(commandHandler, playbook, playbook_id)
   if (E.isLeft(current)) return current
   return current.right.kind === 'unknown' ? E.left({ kind: 'playbook-not-found' }) : E.right(current.right.settings)

@@ -6,7 +6,19 @@ import { engagement } from '../../../domain/engagement.js'
 import { message } from '../../../domain/message.js'
 import { defaultSettings, playbook } from '../../../domain/playbook.js'
 import { E } from '../../../domain/prelude.js'
-import { accountId, at, attribution, contactId, engagementId, messageId, playbookId } from '../../kit/domain/samples.js'
+import { playbookVersions } from '../../../projections/follow-up/playbook-versions.js'
+import {
+  accountId,
+  at,
+  attribution,
+  contactId,
+  details,
+  engagementId,
+  leadId,
+  messageId,
+  playbookId,
+  sourceId,
+} from '../../kit/domain/samples.js'
 import { rightOf } from '../../kit/right-of.js'
 import { plainVault } from '../../kit/simulation/plain-vault.js'
 import { openMessagingStage, writerOf } from './messaging-stage.js'
@@ -22,7 +34,7 @@ const openReceivingStage = async () => {
   return { clock, logger, commandHandler, clientCommands, reactToAll }
 }
 
-const playbookAt = () => Promise.resolve(undefined)
+const playbookAt = () => Promise.resolve(E.right(undefined))
 
 test('of the accounts that share a sender each hears of an opt-out, though the contact of the one before is gone', async (t) => {
   const { clock, commandHandler, clientCommands } = await openReceivingStage()
@@ -62,6 +74,32 @@ test('two opt-outs that come before the first was carried out are told once, and
   t.is(await told(), 2)
   await write('opted_out', 6)
   t.is(await told(), 2)
+})
+
+test('of the accounts that share a sender each hears of an opt-out, though the playbook of the one before can not be read', async (t) => {
+  const { clock, commandHandler, clientCommands } = await openReceivingStage()
+  const { execute } = clientCommands
+  const own = { account_id: accountId(2), contact_id: contactId(2), engagement_id: engagementId(2) }
+  const engaged = {
+    ...{ accountId: accountId(2), contactId: contactId(2), engagementId: engagementId(2), leadId: leadId(2) },
+    ...{ sourceId: sourceId(), sourceTitle: 'Search ads', playbookId: playbookId(), details: details() },
+  }
+  rightOf(await execute(contact, contactId(2), { type: 'EngageLead', ...engaged, submittedAt: at() }, 'test'))
+  const times = { submittedAt: at(), engagedAt: at(), filtered: false }
+  const followUp = { playbook_version: 1, first_step_at: at() }
+  const start = { type: 'StartEngagement', attribution: attribution(own), ...times, followUp } as const
+  rightOf(await execute(engagement, engagementId(2), start, 'test'))
+  const unreadable = { kind: 'corrupt', reason: 'a test' } as const
+  const versions = playbookVersions({ read: () => Promise.resolve(E.left(unreadable)) })
+  const queries = { page: () => Promise.resolve(E.right([])) }
+  const by = { saidAt: undefined, isAnsweredByDefault: true, actor: 'provider' } as const
+  const received = { text: 'STOP', meaningToSender: 'opted_out', ...by } as const
+  const ports = { commandHandler, clientCommands, clock, queries }
+  t.deepEqual(
+    await receiveForEach(ports, versions, received, [writerOf(2), writerOf(1)], writerOf(2)),
+    E.left(unreadable),
+  )
+  t.is(rightOf(await commandHandler.load(message, messageId(1))).state.kind, 'received')
 })
 
 test('a START that reached the sender alone, and is repeated after a STOP, is told that it counts no more', async (t) => {

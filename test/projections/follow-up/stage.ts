@@ -137,7 +137,7 @@ export const openFollowUpStage = (
   })
   const portsOn = (given: EventStore, backoff: () => Promise<void> = nextTurn) => ({
     ...{ store: decoding(given), commandHandler: sharedHandler(decoding(given), clock), documents, clock, ids, logger },
-    ...{ time, backoff, failingWork: tried, playbookAt: () => Promise.resolve(settingsWith(template)) },
+    ...{ time, backoff, failingWork: tried, playbookAt: () => Promise.resolve(E.right(settingsWith(template))) },
     siteUrl: Promise.resolve('https://leads.example.com'),
     consentVerifier: {
       verify: (consent: Consent) => {
