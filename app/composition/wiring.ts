@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import { webhookUrlProblem } from '../../adapters/webhook/addresses/url-problem.js'
 import type { Clock, Ids, Logger, Time } from '../../domain/ports.js'
-import { senderOptOuts } from '../../projections/follow-up/sending/sender-opt-outs.js'
+import { senderOptOuts } from '../../projections/from-streams/sender-opt-outs.js'
 import { parkedCounts as parkedCountsOn } from '../../projections/parking/parked-counts.js'
 import { queries as queriesOn } from '../../projections/queries.js'
 import { clientCommands } from '../commands/client-commands.js'

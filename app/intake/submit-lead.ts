@@ -16,7 +16,7 @@ import {
   type CurrentContact,
   type Submission,
 } from '../../domain/submission.js'
-import type { SenderOptOuts } from '../../projections/follow-up/sending/sender-opt-outs.js'
+import type { SenderOptOuts } from '../../projections/from-streams/sender-opt-outs.js'
 import type { ClientCommands } from '../commands/client-commands.js'
 import { currentContact } from '../commands/states/current-contact.js'
 import { loadState } from '../commands/states/current-states.js'

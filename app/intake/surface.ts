@@ -1,5 +1,5 @@
 import type { Clock, CommandHandler, Ids, Vault } from '../../domain/ports.js'
-import type { SenderOptOuts } from '../../projections/follow-up/sending/sender-opt-outs.js'
+import type { SenderOptOuts } from '../../projections/from-streams/sender-opt-outs.js'
 import type { ClientCommands } from '../commands/client-commands.js'
 import type { CurrentStates } from '../commands/states/current-states.js'
 import type { Surface } from '../http/endpoint.js'

@@ -12,7 +12,7 @@ import type { Documents } from '../../ports.js'
 import { collectionOf } from '../../projection.js'
 import { messages, type MessageDocument } from '../../read-models/messages.js'
 import { FailedForGood, loadOrThrow, readOrThrow } from '../../subscriptions/retries/retried-command.js'
-import type { SenderOptOuts } from './sender-opt-outs.js'
+import type { SenderOptOuts } from '../../from-streams/sender-opt-outs.js'
 
 export type OpenAccount = Extract<AccountState, { readonly kind: 'open' }>
 

@@ -6,7 +6,7 @@ import { engagement } from '../../../domain/engagement.js'
 import { message } from '../../../domain/message.js'
 import { defaultSettings, playbook } from '../../../domain/playbook.js'
 import { E } from '../../../domain/prelude.js'
-import { playbookVersions } from '../../../projections/follow-up/playbook-versions.js'
+import { playbookVersions } from '../../../projections/from-streams/playbook-versions.js'
 import {
   accountId,
   at,

@@ -1,12 +1,10 @@
 import { LRUCache } from 'lru-cache'
 import { approximateBytes } from '../../domain/approximate-size.js'
 import { fold, streamOf } from '../../domain/decider.js'
-import type { EngagementState } from '../../domain/engagement.js'
 import type { PlaybookId } from '../../domain/ids.js'
 import { playbook, type PlaybookEvent, type PlaybookSettings } from '../../domain/playbook.js'
-import type { CommandHandler, EventStore, StoreFailure } from '../../domain/ports.js'
+import type { EventStore, StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
-import { FailedForGood, loadOrThrow, readOrThrow } from '../subscriptions/retries/retried-command.js'
 
 /** The settings that a playbook had at a version; undefined where it had none. */
 export type PlaybookVersions = (
@@ -33,30 +31,3 @@ export const playbookVersions = (store: Pick<EventStore, 'read'>): PlaybookVersi
     return E.right(state.settings)
   }
 }
-
-/**
- * As they were when the engagement began; one that its playbook does not follow up goes by those of today.
- * @throws FailedForGood, and where the store fails
- */
-export const settingsOf = async (
-  { commandHandler, playbookAt }: { readonly commandHandler: CommandHandler; readonly playbookAt: PlaybookVersions },
-  { attribution: { playbook_id: id }, followUp }: Started,
-): Promise<PlaybookSettings> => {
-  const stream = streamOf(playbook, id)
-  const settings =
-    followUp === undefined
-      ? await settingsOfToday(commandHandler, id)
-      : readOrThrow(stream, await playbookAt(id, followUp.playbookVersion))
-  if (settings !== undefined) return settings
-  throw new FailedForGood(stream, { kind: 'corrupt', reason: 'an engagement lacks its playbook' })
-}
-
-const settingsOfToday = async (
-  commandHandler: CommandHandler,
-  id: PlaybookId,
-): Promise<PlaybookSettings | undefined> => {
-  const { state } = await loadOrThrow(commandHandler, playbook, id)
-  return state.kind === 'created' ? state.settings : undefined
-}
-
-type Started = Extract<EngagementState, { readonly kind: 'started' }>
