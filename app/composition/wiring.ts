@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import { webhookUrlProblem } from '../../adapters/webhook/addresses/url-problem.js'
 import type { Clock, Ids, Logger, Time } from '../../domain/ports.js'
+import { playbookVersions } from '../../projections/from-streams/playbook-versions.js'
 import { senderOptOuts } from '../../projections/from-streams/sender-opt-outs.js'
 import { parkedCounts as parkedCountsOn } from '../../projections/parking/parked-counts.js'
 import { queries as queriesOn } from '../../projections/queries.js'
@@ -29,7 +30,6 @@ type Opened = WiringPorts & { readonly stores: Stores; readonly secrets: Secrets
 /** Makes all parts and begins none. */
 export const wire = (config: Config, { stores, secrets, ...ports }: Opened, metrics: Metrics) => {
   const { clock, ids, time } = ports
-  const { documents } = stores
   const { vault, operatorKey } = secrets
   const site = siteAddress(config)
   const calls = outgoing(config, clock)
@@ -37,6 +37,7 @@ export const wire = (config: Config, { stores, secrets, ...ports }: Opened, metr
   const { store, commandHandler, workHandler, currentStates, reactor, unitOfWork } = side
   const stored = { ...stores, store }
   const { sharedSender } = calls.textProvider ?? {}
+  const playbookAt = playbookVersions(store)
   const optOuts = senderOptOuts({ commandHandler, vault, sharedSender })
   const followers = followersOn({
     ...side,
@@ -59,13 +60,14 @@ export const wire = (config: Config, { stores, secrets, ...ports }: Opened, metr
     followers,
     everyProcessFollowers,
     currentStates,
+    playbookAt,
     senderOptOuts: optOuts,
     commandHandler: workHandler,
     siteUrl: site.known,
     vault,
     observe: metrics.attempt,
   })
-  const queries = queriesOn({ store, documents, hasPendingReactions })
+  const queries = queriesOn({ store, documents: stores.documents, hasPendingReactions })
   const parkedCounts = parkedCountsOn(queries, background.processManagers, time)
   metrics.observeParked(parkedCounts)
   metrics.observeFollowers(store, background.followers, time)
@@ -88,6 +90,7 @@ export const wire = (config: Config, { stores, secrets, ...ports }: Opened, metr
     vault,
     webhookClient: calls.webhookClient,
     sharedSender,
+    playbookAt,
     senderOptOuts: optOuts,
     rateLimit: rateLimit(clock),
     erasures: followers.erasures,

@@ -14,7 +14,7 @@ import type { RetentionPolicy } from '../../projections/erasure/retention/policy
 import { retention } from '../../projections/erasure/retention/retention.js'
 import type { ConsentVerifier } from '../../projections/follow-up/consent-verifier.js'
 import type { SenderOptOuts } from '../../projections/from-streams/sender-opt-outs.js'
-import { playbookVersions } from '../../projections/from-streams/playbook-versions.js'
+import type { PlaybookVersions } from '../../projections/from-streams/playbook-versions.js'
 import { followUpWorkerName } from '../../projections/follow-up/tasks.js'
 import { followUpWorker } from '../../projections/follow-up/worker.js'
 import { mailer, mailerName } from '../../projections/notices/mailer.js'
@@ -49,6 +49,7 @@ export type WorkerPorts = RetentionPorts & {
   readonly messenger: Messenger
   readonly consentVerifier: ConsentVerifier
   readonly senderOptOuts: SenderOptOuts
+  readonly playbookAt: PlaybookVersions
   /** Where clients reach the service, known once it listens: nothing is mailed before. */
   readonly siteUrl: Promise<string>
   readonly vault: Vault
@@ -140,13 +141,11 @@ const mailerOn = (ports: WorkerPorts): Worker => {
 
 const followUpWorkerOn = (ports: WorkerPorts): Worker => {
   const { followers, currentStates, time } = ports
-  const given = storesAndBackoff(ports)
   const tried = failingWork(time)
   const { follower, work } = followUpWorker({
     ...ports,
-    ...given,
+    ...storesAndBackoff(ports),
     failingWork: tried,
-    playbookAt: playbookVersions(given.store),
     currentHold: (id) => currentStates.get(sendingHold, id, ({ held }) => held === undefined),
     // From the stream: once somebody was told that an account is disabled, no process sends a step of it.
     currentAccount: (id) => loadState(ports.commandHandler, account, id),

@@ -1,5 +1,6 @@
 import type { Clock, CommandHandler, EventStore, Ids, Logger, Vault } from '../../domain/ports.js'
 import type { WebhookClient } from '../../projections/delivery/webhook-client.js'
+import type { PlaybookVersions } from '../../projections/from-streams/playbook-versions.js'
 import type { ClientCommands } from '../commands/client-commands.js'
 import type { Erasures } from '../commands/erasures.js'
 import type { CurrentStates } from '../commands/states/current-states.js'
@@ -15,6 +16,7 @@ export type ManagePorts = {
   readonly currentStates: CurrentStates
   readonly erasures: Erasures
   readonly queries: Queries
+  readonly playbookAt: PlaybookVersions
   readonly rebuilds: Rebuilds
   readonly vault: Vault
   readonly ids: Ids

@@ -2,7 +2,6 @@ import { phoneFromText, type Phone } from '../../domain/phone.js'
 import type { EventStore, Time } from '../../domain/ports.js'
 import { E, flow, pipe, TE, type TaskEither } from '../../domain/prelude.js'
 import type { InboundText, TextProvider } from '../../domain/text-provider.js'
-import { playbookVersions, type PlaybookVersions } from '../../projections/from-streams/playbook-versions.js'
 import type { LeasedFollower } from '../../projections/subscriptions/leased-follower.js'
 import { haveCaughtUp, type ReadModelFollower } from '../commands/caught-up-read-models.js'
 import type { Endpoint } from '../http/endpoint.js'
@@ -15,7 +14,7 @@ import { mayMeanToSender, recordAtSender, type SenderOpt } from './sender-opt-ou
 import { withSignedForm } from './signed-form.js'
 
 export type InboundPorts = Omit<ReceivingPorts, 'sharedSender'> & {
-  readonly store: EventStore
+  readonly store: Pick<EventStore, 'head'>
   readonly time: Pick<Time, 'sleep'>
   /** What maintains the read models that tell who wrote to whom. */
   readonly readModelFollowers: ReadonlyArray<ReadModelFollower & Pick<LeasedFollower, 'failure'>>
@@ -26,8 +25,7 @@ export type InboundPorts = Omit<ReceivingPorts, 'sharedSender'> & {
 /** What somebody wrote to a sender of ours. It is stored before the answer, and once however often it comes. */
 export const inboundEndpoint = (ports: InboundPorts, provider: TextProvider): Endpoint<undefined> => {
   const { sharedSender, timeLimit, answersKeywords } = provider
-  const playbookAt = playbookVersions(ports.store)
-  const receiving = { ...ports, sharedSender, answersKeywords, playbookAt, longestWait: timeLimit - recordingTime }
+  const receiving = { ...ports, sharedSender, answersKeywords, longestWait: timeLimit - recordingTime }
   return {
     method: 'POST',
     path: '/inbound',
@@ -43,7 +41,6 @@ export const inboundEndpoint = (ports: InboundPorts, provider: TextProvider): En
 type Receiving = InboundPorts &
   ReceivingPorts &
   Pick<TextProvider, 'answersKeywords'> & {
-    readonly playbookAt: PlaybookVersions
     /** In milliseconds. */
     readonly longestWait: number
   }
@@ -115,7 +112,7 @@ const recordForContacts =
     const recipients = answering === undefined ? [] : [answering, ...others]
     const isAnsweredByDefault = ports.answersKeywords
     const receivedText = { text, meaningToSender, saidAt, providerId, mark, isAnsweredByDefault, actor }
-    return receiveForEach(ports, ports.playbookAt, receivedText, recipients, answering)
+    return receiveForEach(ports, receivedText, recipients, answering)
   }
 
 /** As the log names it. */

@@ -19,6 +19,7 @@ type Ports = {
   readonly commandHandler: Pick<CommandHandler, 'load'>
   readonly queries: Pick<Queries, 'page'>
   readonly clock: Pick<Clock, 'now'>
+  readonly playbookAt: PlaybookVersions
 }
 
 /** A text that a contact wrote, in its account. */
@@ -54,7 +55,6 @@ const day = 24 * 60 * 60_000
  */
 export const replyFactsOf = async (
   ports: Ports,
-  playbookAt: PlaybookVersions,
   {
     messageId,
     accountId,
@@ -74,7 +74,7 @@ export const replyFactsOf = async (
   if (person.kind !== 'known' || person.accountId !== accountId) return E.left(notFound)
   const answered = await answeredBy(ports, contactId, person)
   if (E.isLeft(answered)) return answered
-  const settings = await settingsOf(ports, playbookAt, answered.right)
+  const settings = await settingsOf(ports, answered.right)
   if (E.isLeft(settings)) return settings
   const now = ports.clock.now()
   const meaning = meaningToSender ?? meaningOf(text, settings.right, person.optedOut, mark)
@@ -127,8 +127,7 @@ const answeredBy = async (
 
 /** As they were when the engagement began; one that its playbook does not follow up goes by those of today. */
 const settingsOf = async (
-  { commandHandler }: Ports,
-  playbookAt: PlaybookVersions,
+  { commandHandler, playbookAt }: Ports,
   id: EngagementId,
 ): Promise<Either<StoreFailure | Missing, PlaybookSettings>> => {
   const loaded = await loadState(commandHandler, engagement, id)

@@ -17,9 +17,10 @@ export type ReceivingPorts = Omit<RecipientPorts, 'vault'> & {
   readonly vault: Pick<Vault, 'accountSecret' | 'serviceSecret'>
   readonly clientCommands: ClientCommands
   readonly clock: Clock
+  readonly playbookAt: PlaybookVersions
 }
 
-type RecordingPorts = Pick<ReceivingPorts, 'commandHandler' | 'clientCommands' | 'clock'> & {
+type RecordingPorts = Pick<ReceivingPorts, 'commandHandler' | 'clientCommands' | 'clock' | 'playbookAt'> & {
   readonly queries: Pick<ReceivingPorts['queries'], 'page'>
 }
 
@@ -50,7 +51,6 @@ type RecordedText = {
  */
 const receive = async (
   ports: RecordingPorts,
-  playbookAt: PlaybookVersions,
   { actor, ...received }: ReceivedText,
   { accountId, contactId, messageId }: Recipient,
   mayAnswer: boolean,
@@ -62,7 +62,7 @@ const receive = async (
   const facts =
     before !== undefined
       ? E.right({ ...before, text: received.text })
-      : await replyFactsOf(ports, playbookAt, { ...received, accountId, contactId, messageId, mayAnswer })
+      : await replyFactsOf(ports, { ...received, accountId, contactId, messageId, mayAnswer })
   if (E.isLeft(facts)) return facts
   const command = { type: 'ReceiveMessage', facts: facts.right } as const
   const done = await ports.clientCommands.execute(message, messageId, command, actor)
@@ -75,14 +75,13 @@ const receive = async (
 /** Records it for each, also after one for which it fails. Left: the first failure. */
 export const receiveForEach = async (
   ports: RecordingPorts,
-  playbookAt: PlaybookVersions,
   received: ReceivedText,
   recipients: ReadonlyArray<Recipient>,
   answering: Recipient | undefined,
 ): Promise<Either<Problem, undefined>> => {
   let problem: Problem | undefined
   for (const one of recipients) {
-    const done = await receive(ports, playbookAt, received, one, one === answering)
+    const done = await receive(ports, received, one, one === answering)
     if (E.isLeft(done)) problem ??= done.left
   }
   return problem === undefined ? E.right(undefined) : E.left(problem)
@@ -119,7 +118,6 @@ type ManagementText = {
  */
 export const receiveFromManagement = async (
   ports: ReceivingPorts,
-  playbookAt: PlaybookVersions,
   given: ManagementText,
 ): Promise<Either<Problem, RecordedText>> => {
   const toSender = await receiveAtSender(ports, given)
@@ -127,9 +125,9 @@ export const receiveFromManagement = async (
   const { meaning: meaningToSender, saidAt, others } = toSender.right
   const received = { text: given.text, meaningToSender, saidAt, isAnsweredByDefault: false, actor: given.actor }
   const own = { ...given, accountId: given.account.accountId }
-  const recorded = await receive(ports, playbookAt, received, own, true)
+  const recorded = await receive(ports, received, own, true)
   if (E.isLeft(recorded)) return recorded
-  const byOthers = await receiveForEach(ports, playbookAt, received, others, undefined)
+  const byOthers = await receiveForEach(ports, received, others, undefined)
   return E.isLeft(byOthers) ? byOthers : recorded
 }
 

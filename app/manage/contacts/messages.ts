@@ -2,7 +2,6 @@ import { t } from '../../../domain/codec.js'
 import { ContactId } from '../../../domain/ids.js'
 import { MessageText } from '../../../domain/message-template.js'
 import { flow } from '../../../domain/prelude.js'
-import { playbookVersions } from '../../../projections/from-streams/playbook-versions.js'
 import { messages, type MessageDocument } from '../../../projections/read-models/messages.js'
 import type { Endpoint } from '../../http/endpoint.js'
 import { answer, bind, execute, pathId, withBody } from '../../http/steps.js'
@@ -21,7 +20,6 @@ const ReceivedMessage = t.type({ text: MessageText })
  * is between.
  */
 export const messageEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Operator>> => {
-  const playbookAt = playbookVersions(ports.store)
   return [
     {
       method: 'GET',
@@ -45,7 +43,7 @@ export const messageEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Ope
         withBody(ReceivedMessage),
         bind('messageId', ({ request, account, contact_id }) => messageIdFor(ports, request, account, contact_id)),
         execute(({ account, contact_id: contactId, body: { text }, messageId, caller: { actor } }) =>
-          receiveFromManagement(ports, playbookAt, { account, contactId, messageId, text, actor }),
+          receiveFromManagement(ports, { account, contactId, messageId, text, actor }),
         ),
         answer(
           ({ result }) => (result.events.length > 0 ? 201 : 200),

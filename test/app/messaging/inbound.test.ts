@@ -9,6 +9,7 @@ import type { ContactId } from '../../../domain/ids.js'
 import type { StoreFailure } from '../../../domain/ports.js'
 import { E, TE, type Either } from '../../../domain/prelude.js'
 import { senderOptOut } from '../../../domain/sender-opt-out.js'
+import { playbookVersions } from '../../../projections/from-streams/playbook-versions.js'
 import { openAccountState } from '../../kit/domain/account-state.js'
 import { accountId, phone } from '../../kit/domain/samples.js'
 import { rightOf } from '../../kit/right-of.js'
@@ -44,6 +45,7 @@ const openInboundStage = async (
     currentStates: { get: ((_decider, id) => Promise.resolve(accounts[id])) as Get },
     queries: { byKeys: nothing, values: () => Promise.resolve(E.right(Object.keys(accounts))), page: nothing },
     vault: plainVault,
+    playbookAt: playbookVersions(stage.store),
     // Whoever waits waits too long.
     time: { sleep: () => Promise.resolve() },
     readModelFollowers: [

@@ -42,22 +42,20 @@ test('of the accounts that share a sender each hears of an opt-out, though the c
   const queries = { page: () => Promise.resolve(E.right([])) }
   const by = { saidAt: undefined, isAnsweredByDefault: true, actor: 'provider' } as const
   const received = { text: 'STOP', meaningToSender: 'opted_out', ...by } as const
-  const ports = { commandHandler, clientCommands, clock, queries }
-  t.deepEqual(
-    await receiveForEach(ports, playbookAt, received, [gone, reached], gone),
-    E.left({ kind: 'contact-not-found' }),
-  )
+  const ports = { commandHandler, clientCommands, clock, queries, playbookAt }
+  t.deepEqual(await receiveForEach(ports, received, [gone, reached], gone), E.left({ kind: 'contact-not-found' }))
   t.is(rightOf(await commandHandler.load(message, messageId(1))).state.kind, 'received')
 })
 
 test('two opt-outs that come before the first was carried out are told once, and one after an opt-in again', async (t) => {
   const { clock, commandHandler, clientCommands, reactToAll } = await openReceivingStage()
-  const ports = { commandHandler, clientCommands, clock, queries: { page: () => Promise.resolve(E.right([])) } }
+  const queries = { page: () => Promise.resolve(E.right([])) }
+  const ports = { commandHandler, clientCommands, clock, queries, playbookAt }
   const write = async (meaning: 'opted_out' | 'opted_in', n: number) => {
     const by = { saidAt: undefined, isAnsweredByDefault: true, actor: 'provider' } as const
     const received = { text: 'any', meaningToSender: meaning, ...by } as const
     const recipient = { ...writerOf(1), messageId: messageId(n) }
-    rightOf(await receiveForEach(ports, playbookAt, received, [recipient], undefined))
+    rightOf(await receiveForEach(ports, received, [recipient], undefined))
     clock.set(at(n * 1_000))
   }
   const told = async () =>
@@ -90,15 +88,12 @@ test('of the accounts that share a sender each hears of an opt-out, though the p
   const start = { type: 'StartEngagement', attribution: attribution(own), ...times, followUp } as const
   rightOf(await execute(engagement, engagementId(2), start, 'test'))
   const unreadable = { kind: 'corrupt', reason: 'a test' } as const
-  const versions = playbookVersions({ read: () => Promise.resolve(E.left(unreadable)) })
+  const unreadableAt = playbookVersions({ read: () => Promise.resolve(E.left(unreadable)) })
   const queries = { page: () => Promise.resolve(E.right([])) }
   const by = { saidAt: undefined, isAnsweredByDefault: true, actor: 'provider' } as const
   const received = { text: 'STOP', meaningToSender: 'opted_out', ...by } as const
-  const ports = { commandHandler, clientCommands, clock, queries }
-  t.deepEqual(
-    await receiveForEach(ports, versions, received, [writerOf(2), writerOf(1)], writerOf(2)),
-    E.left(unreadable),
-  )
+  const ports = { commandHandler, clientCommands, clock, queries, playbookAt: unreadableAt }
+  t.deepEqual(await receiveForEach(ports, received, [writerOf(2), writerOf(1)], writerOf(2)), E.left(unreadable))
   t.is(rightOf(await commandHandler.load(message, messageId(1))).state.kind, 'received')
 })
 
@@ -112,11 +107,19 @@ test('a START that reached the sender alone, and is repeated after a STOP, is to
       : clientCommands.execute(decider, ...rest)
   const write = (text: string, n: number, execute = clientCommands.execute) => {
     const queries = { page: nothing, values: nothing, byKeys: nothing }
-    const ports = { clock, logger, commandHandler, queries, vault: plainVault, sharedSender: '+14155550100' }
+    const ports = {
+      clock,
+      logger,
+      commandHandler,
+      queries,
+      vault: plainVault,
+      sharedSender: '+14155550100',
+      playbookAt,
+    }
     const currentStates = { get: () => Promise.resolve(E.left(unavailable)) }
     const account = { accountId: accountId(), sender: null }
     const written = { account, contactId: contactId(), messageId: messageId(n), text, actor: 'test' }
-    return receiveFromManagement({ ...ports, currentStates, clientCommands: { execute } }, playbookAt, written)
+    return receiveFromManagement({ ...ports, currentStates, clientCommands: { execute } }, written)
   }
 
   t.deepEqual(await write('START', 1, halfway), E.left(unavailable))
