@@ -1,4 +1,3 @@
-import { sendsFrom, type AccountState } from './account.js'
 import { NaturalNumber, t } from './codec.js'
 import type { Decider } from './decider.js'
 import { eventOf } from './event.js'
@@ -68,24 +67,16 @@ export type SendingHoldCommand =
       readonly segmentsPerMonth: number
     }
 
-type Tried = {
-  readonly accountId: AccountId
-  /** The sender that the account had then; undefined: the one that the accounts share. */
-  readonly from: string | undefined
-  readonly saidBy: SaidBy
-  readonly at: Instant
-}
+type Tried = { readonly accountId: AccountId; readonly saidBy: SaidBy; readonly at: Instant }
 
 /**
  * What the provider said of a try may tell of the sender too: that it is blocked, or that a message got through. It
- * counts where the account still sends from there, or is undefined since nobody can tell.
+ * counts where the account still sends from there (`sendsFrom` of the account).
  */
 export const senderCommandFor = (
   said: MessageReport | MessengerOutcome,
-  { from, ...tried }: Tried,
-  owner: AccountState | undefined,
+  tried: Tried,
 ): SendingHoldCommand | undefined => {
-  if (owner !== undefined && !sendsFrom(owner, from)) return undefined
   if (said.kind === 'sender-blocked') return { type: 'HoldSender', reason: said.reason, ...tried }
   return said.kind === 'accepted' || said.kind === 'delivered' ? { type: 'ReleaseSender', ...tried } : undefined
 }

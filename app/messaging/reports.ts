@@ -1,4 +1,4 @@
-import { account } from '../../domain/account.js'
+import { account, sendsFrom } from '../../domain/account.js'
 import { engagement } from '../../domain/engagement.js'
 import { MessageId } from '../../domain/ids.js'
 import type { Instant } from '../../domain/instant.js'
@@ -82,13 +82,12 @@ const holdOrRelease =
     report: MessageReport,
   ): TaskEither<Problem, undefined> =>
   async () => {
-    const tried = { accountId, from, saidBy: 'report', at: clock.now() } as const
-    // Most reports tell nothing of the sender, whatever the account sends from.
-    if (senderCommandFor(report, tried, undefined) === undefined) return E.right(undefined)
+    const command = senderCommandFor(report, { accountId, saidBy: 'report', at: clock.now() })
+    // Most reports tell nothing of the sender: then the account is not read.
+    if (command === undefined) return E.right(undefined)
     const owner = await loadState(commandHandler, account, accountId)
     if (E.isLeft(owner)) return owner
-    const command = senderCommandFor(report, tried, owner.right)
-    if (command === undefined) return E.right(undefined)
+    if (!sendsFrom(owner.right, from)) return E.right(undefined)
     const done = await clientCommands.execute(sendingHold, accountId, command, 'provider')
     return E.isLeft(done) ? done : E.right(undefined)
   }

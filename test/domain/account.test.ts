@@ -1,6 +1,7 @@
 import test from 'ava'
-import { account, type AccountCommand, type AccountEvent } from '../../domain/account.js'
+import { account, sendsFrom, type AccountCommand, type AccountEvent } from '../../domain/account.js'
 import { fold } from '../../domain/decider.js'
+import { openAccountState } from '../kit/domain/account-state.js'
 import { accountId, apiKeyId, conversionId, memberId, playbookId } from '../kit/domain/samples.js'
 import { given } from '../kit/domain/specification.js'
 
@@ -190,6 +191,15 @@ test('a removed member is gone and may be added again', (t) => {
   given(t, account, opened, member).when(remove).then(removed)
   given(t, account, opened, member, removed).when(remove).refuses('member-not-found')
   given(t, account, opened, member, removed).when(addMember(2, 'admin@example.com')).then(added(2, 'admin@example.com'))
+})
+
+test('an account sends from its own sender alone, or from the shared one where it has none', (t) => {
+  const from = '+14155550100'
+  const withOwn = openAccountState({ sender: { from, messages_per_second: null } })
+  t.true(sendsFrom(withOwn, from))
+  t.false(sendsFrom(withOwn, undefined), 'it has one of its own by now')
+  t.true(sendsFrom(openAccountState(), undefined))
+  t.false(sendsFrom(openAccountState(), from), 'it sends from the shared one by now')
 })
 
 test('an account remembers that a contact of it was erased, and is told once', (t) => {

@@ -1,6 +1,5 @@
 import test from 'ava'
 import { sendingHold, senderCommandFor, type SendingHoldEvent } from '../../domain/sending-hold.js'
-import { openAccountState } from '../kit/domain/account-state.js'
 import { accountId, at } from '../kit/domain/samples.js'
 import { given } from '../kit/domain/specification.js'
 
@@ -85,22 +84,15 @@ test('a limit is reached once a month, and once more where it has been changed',
     .then({ type: 'SegmentLimitReached', data: { ...ids, month: '2026-02', segments_per_month: 10 } })
 })
 
-test('what a provider says of a try tells of the sender too, where the account still sends from it', (t) => {
-  const from = '+14155550100'
-  const tried = { accountId: accountId(), from, saidBy: 'answer', at: at() } as const
-  const tells = { accountId: accountId(), saidBy: 'answer', at: at() } as const
-  const owner = openAccountState({ sender: { from, messages_per_second: null } })
+test('what a provider says of a try tells of the sender too', (t) => {
+  const tried = { accountId: accountId(), saidBy: 'answer', at: at() } as const
   const blocked = { kind: 'sender-blocked', reason } as const
   const accepted = { kind: 'accepted', providerId: undefined } as const
-  t.deepEqual(senderCommandFor(blocked, tried, owner), { type: 'HoldSender', reason, ...tells })
-  t.deepEqual(senderCommandFor(accepted, tried, owner), { type: 'ReleaseSender', ...tells })
+  t.deepEqual(senderCommandFor(blocked, tried), { type: 'HoldSender', reason, ...tried })
+  t.deepEqual(senderCommandFor(accepted, tried), { type: 'ReleaseSender', ...tried })
   const delivered = { kind: 'delivered', providerId: 'SM1' } as const
-  t.deepEqual(senderCommandFor(delivered, { ...tried, saidBy: 'report' }, owner), {
-    ...{ type: 'ReleaseSender', ...tells, saidBy: 'report' },
-  })
+  const reported = { ...tried, saidBy: 'report' } as const
+  t.deepEqual(senderCommandFor(delivered, reported), { type: 'ReleaseSender', ...reported })
   for (const kind of ['unreached', 'refused', 'unknown'] as const)
-    t.is(senderCommandFor({ kind, reason }, tried, owner), undefined, kind)
-  t.is(senderCommandFor(blocked, tried, openAccountState()), undefined, 'it sends from the shared one by now')
-  t.is(senderCommandFor(accepted, { ...tried, from: undefined }, owner), undefined, 'it has one of its own by now')
-  t.deepEqual(senderCommandFor(blocked, tried, undefined), { type: 'HoldSender', reason, ...tells }, 'nobody can tell')
+    t.is(senderCommandFor({ kind, reason }, tried), undefined, kind)
 })

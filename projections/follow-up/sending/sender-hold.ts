@@ -1,4 +1,4 @@
-import type { AccountState } from '../../../domain/account.js'
+import { sendsFrom, type AccountState } from '../../../domain/account.js'
 import type { AccountId } from '../../../domain/ids.js'
 import type { MessengerOutcome } from '../../../domain/messenger.js'
 import type { Clock, StoreFailure } from '../../../domain/ports.js'
@@ -25,10 +25,11 @@ export const holdOrRelease = async (
   outcome: MessengerOutcome,
   { accountId, from }: { readonly accountId: AccountId; readonly from: string | undefined },
 ): Promise<SendingHoldState['held']> => {
-  const owner = await ports.currentAccount(accountId)
-  const tried = { accountId, from, saidBy: 'answer', at: ports.clock.now() } as const
-  const command = senderCommandFor(outcome, tried, E.isLeft(owner) ? undefined : owner.right)
+  const command = senderCommandFor(outcome, { accountId, saidBy: 'answer', at: ports.clock.now() })
   if (command === undefined) return undefined
+  const owner = await ports.currentAccount(accountId)
+  // Where the account can't be read nobody can tell what it sends from, and what was said counts.
+  if (E.isRight(owner) && !sendsFrom(owner.right, from)) return undefined
   const done = await record(ports, lease, command)
   return done?.state.held
 }

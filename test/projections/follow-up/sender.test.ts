@@ -103,6 +103,21 @@ test('what a provider answers for a sender that the account has given up meanwhi
   t.deepEqual(stage.sent, [first, second, first])
 })
 
+test('what a provider answers for a sender counts where the account can not be read then', async (t) => {
+  let isUnreadable = false
+  const stage = openFollowUpStage(t, {
+    unreadable: (stream) => isUnreadable && stream === `account-${accountId()}`,
+    outcome: () => {
+      isUnreadable = true
+      return blocked
+    },
+  })
+  await stage.prepare()
+  await stage.submit(1, 1, now)
+  await stage.takeStep(1)
+  t.true(stage.heldUp().some(({ type }) => type === 'SenderHeld'))
+})
+
 test('past the limit of a month steps wait for a day, and are dropped then; other accounts notice nothing', async (t) => {
   const stage = openFollowUpStage(t, { owner: (id) => (id === accountId(1) ? { segmentsPerMonth: 1 } : {}) })
   await stage.prepare()
