@@ -20,7 +20,7 @@ import { loadOrThrow, positionOf, recordWithRetry } from '../subscriptions/retri
 import { checkConsent, type ConsentPorts } from './consent-check.js'
 import { closeLastMessage, withdrawMessage } from './last-messages.js'
 import { settingsOf } from './playbook-settings.js'
-import { isOutdated } from './sending/account-change.js'
+import { isOutdated } from './sending/outdated-postponement.js'
 import { mayTry } from './sending/sender-hold.js'
 import { partiesOf, type OpenAccount, type Parties, type PartiesPorts } from './sending/parties.js'
 import type { SendingRates } from './sending/rate.js'
