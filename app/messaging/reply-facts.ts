@@ -1,15 +1,15 @@
 import { account } from '../../domain/account.js'
 import { contact, type ContactState } from '../../domain/contact.js'
-import { engagement, type EngagementState } from '../../domain/engagement.js'
+import { engagement } from '../../domain/engagement.js'
 import type { AccountId, ContactId, EngagementId, MessageId } from '../../domain/ids.js'
 import { later, type Instant } from '../../domain/instant.js'
 import type { MessageEvent } from '../../domain/message.js'
-import { playbook, type PlaybookSettings } from '../../domain/playbook.js'
+import type { PlaybookSettings } from '../../domain/playbook.js'
 import type { Clock, CommandHandler, StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { isKeyword, meaningOf, type ProviderMark, type ReplyMeaning } from '../../domain/reply-meaning.js'
 import { optOutReportOf } from '../../domain/saying.js'
-import type { PlaybookVersions } from '../../projections/from-streams/playbook-versions.js'
+import { settingsOf, type PlaybookVersions } from '../../projections/from-streams/playbook-versions.js'
 import type { Queries } from '../../projections/queries.js'
 import { loadState } from '../commands/states/current-states.js'
 import { lastSentTo } from './last-sent.js'
@@ -74,7 +74,7 @@ export const replyFactsOf = async (
   if (person.kind !== 'known' || person.accountId !== accountId) return E.left(notFound)
   const answered = await answeredBy(ports, contactId, person)
   if (E.isLeft(answered)) return answered
-  const settings = await settingsOf(ports, answered.right)
+  const settings = await settingsOfEngagement(ports, answered.right)
   if (E.isLeft(settings)) return settings
   const now = ports.clock.now()
   const meaning = meaningToSender ?? meaningOf(text, settings.right, person.optedOut, mark)
@@ -125,20 +125,14 @@ const answeredBy = async (
   return id === undefined ? E.left(notFound) : E.right(id)
 }
 
-/** As they were when the engagement began; one that its playbook does not follow up goes by those of today. */
-const settingsOf = async (
-  { commandHandler, playbookAt }: Ports,
+const settingsOfEngagement = async (
+  ports: Ports,
   id: EngagementId,
 ): Promise<Either<StoreFailure | Missing, PlaybookSettings>> => {
-  const loaded = await loadState(commandHandler, engagement, id)
+  const loaded = await loadState(ports.commandHandler, engagement, id)
   if (E.isLeft(loaded)) return loaded
-  const state: EngagementState = loaded.right
-  if (state.kind === 'unknown') return E.left({ kind: 'engagement-not-found' })
-  const { playbook_id } = state.attribution
-  const kept = state.followUp && (await playbookAt(playbook_id, state.followUp.playbookVersion))
-  if (kept !== undefined && E.isLeft(kept)) return kept
-  if (kept?.right !== undefined) return E.right(kept.right)
-  const current = await loadState(commandHandler, playbook, playbook_id)
-  if (E.isLeft(current)) return current
-  return current.right.kind === 'unknown' ? E.left({ kind: 'playbook-not-found' }) : E.right(current.right.settings)
+  if (loaded.right.kind === 'unknown') return E.left({ kind: 'engagement-not-found' })
+  const settings = await settingsOf(ports, loaded.right)
+  if (E.isLeft(settings)) return settings
+  return settings.right === undefined ? E.left({ kind: 'playbook-not-found' }) : E.right(settings.right)
 }

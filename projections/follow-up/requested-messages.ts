@@ -8,7 +8,7 @@ import { nextTryOf, type NextTry } from '../../domain/requested-message.js'
 import type { Lease } from '../subscriptions/leases.js'
 import { FailedForGood, loadOrThrow, positionOf, recordWithRetry } from '../subscriptions/retries/retried-command.js'
 import { checkConsent } from './consent-check.js'
-import { settingsOf } from './playbook-settings.js'
+import { settingsOrThrow } from './playbook-settings.js'
 import { isOutdated } from './sending/outdated-postponement.js'
 import { mayTry } from './sending/sender-hold.js'
 import { partiesOf } from './sending/parties.js'
@@ -34,7 +34,7 @@ export const sendRequested = async (ports: StepPorts, lease: Lease, id: MessageI
     const reason = 'a message lacks its engagement'
     throw new FailedForGood(streamOf(engagement, engagement_id), { kind: 'corrupt', reason })
   }
-  const settings = await settingsOf(ports, belongsTo)
+  const settings = await settingsOrThrow(ports, belongsTo)
   const parties = await partiesOf(ports, facts)
   if (parties.isOptOutNew) await learnOptOut(ports, lease, facts)
   const now = clock.now()

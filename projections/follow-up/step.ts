@@ -19,7 +19,7 @@ import type { Lease } from '../subscriptions/leases.js'
 import { loadOrThrow, positionOf, recordWithRetry } from '../subscriptions/retries/retried-command.js'
 import { checkConsent, type ConsentPorts } from './consent-check.js'
 import { closeLastMessage, withdrawMessage } from './last-messages.js'
-import { settingsOf } from './playbook-settings.js'
+import { settingsOrThrow } from './playbook-settings.js'
 import { isOutdated } from './sending/outdated-postponement.js'
 import { mayTry } from './sending/sender-hold.js'
 import { partiesOf, type OpenAccount, type Parties, type PartiesPorts } from './sending/parties.js'
@@ -56,7 +56,7 @@ export const takeStep = async (ports: StepPorts, lease: Lease, id: EngagementId)
   if (state.kind !== 'started' || state.followUp === undefined) return undefined
   if (state.ended) return closeLastMessage(ports, lease, state)
   const { attribution, followUp } = state
-  const settings = await settingsOf(ports, state)
+  const settings = await settingsOrThrow(ports, state)
   const parties = await partiesOf(ports, attribution)
   if (parties.isOptOutNew) return learnOptOut(ports, lease, attribution)
   const lastMessage = followUp.messageId && (await loadOrThrow(commandHandler, message, followUp.messageId)).state

@@ -1,9 +1,10 @@
 import { LRUCache } from 'lru-cache'
 import { approximateBytes } from '../../domain/approximate-size.js'
 import { fold, streamOf } from '../../domain/decider.js'
+import type { EngagementState } from '../../domain/engagement.js'
 import type { PlaybookId } from '../../domain/ids.js'
 import { playbook, type PlaybookEvent, type PlaybookSettings } from '../../domain/playbook.js'
-import type { EventStore, StoreFailure } from '../../domain/ports.js'
+import type { CommandHandler, EventStore, StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 
 /** The settings that a playbook had at a version; undefined where it had none. */
@@ -30,4 +31,21 @@ export const playbookVersions = (store: Pick<EventStore, 'read'>): PlaybookVersi
     known.set(key, state.settings)
     return E.right(state.settings)
   }
+}
+
+type SettingsPorts = { readonly commandHandler: Pick<CommandHandler, 'load'>; readonly playbookAt: PlaybookVersions }
+
+/**
+ * Those that the playbook of an engagement had when that began; one that is not followed up goes by those of today.
+ * Undefined where there are none.
+ */
+export const settingsOf = async (
+  { commandHandler, playbookAt }: SettingsPorts,
+  { attribution: { playbook_id: id }, followUp }: Extract<EngagementState, { readonly kind: 'started' }>,
+): Promise<Either<StoreFailure, PlaybookSettings | undefined>> => {
+  if (followUp !== undefined) return playbookAt(id, followUp.playbookVersion)
+  const loaded = await commandHandler.load(playbook, id)
+  if (E.isLeft(loaded)) return loaded
+  const { state } = loaded.right
+  return E.right(state.kind === 'created' ? state.settings : undefined)
 }
