@@ -20,7 +20,7 @@ type BackgroundWork = {
    * three seconds.
    */
   readonly begin: (head: Position) => Promise<void>
-  /** Those that one process at a time runs, whichever does now, and those that run in this one. */
+  /** Those that run under leases, in whichever process, and those of this process alone. */
   readonly followers: () => ReadonlyArray<ObservedFollower>
   /** The names under which process managers park events. */
   readonly processManagers: ReadonlyArray<string>

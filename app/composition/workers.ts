@@ -70,7 +70,7 @@ type RetentionPorts = {
 /** Work that the processes of a role share out under leases. */
 export type Worker = {
   readonly role: ProcessRole
-  /** Processes know by it who shares the work. */
+  /** As `Membership.share` is told. */
   readonly name: string
   readonly leases: ReadonlyArray<string>
   readonly work: (lease: Lease) => Promise<void>

@@ -18,9 +18,9 @@ const mostLookedAt = 20
 export type LastSent = { readonly document: MessageDocument; readonly isUndelivered: boolean }
 
 /**
- * The last message that went out to a contact, or may have: what a text of the contact answers. Where there is none the
- * last that is said to be undelivered. One that the provider refused, or that waits for its first try, did not go out.
- * `isMeant`: from the sender, which is undefined where it is the shared one.
+ * The last message that went out to a contact, or may have: a text of the contact answers it. Where there is none, the
+ * last that is said to be undelivered. What the provider refused, and what waits for its first try, did not go out.
+ * `isMeant` says of a sender, undefined for the shared one, whether its messages count.
  */
 export const lastSentTo = async (
   { page }: Reads,

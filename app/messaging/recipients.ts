@@ -47,10 +47,7 @@ type TextAddress = Pick<InboundText, 'providerId' | 'to' | 'poolOfTo'> & { reado
 /** The sender that a text came to, and whom the text is for. */
 export type TextRecipients = { readonly senderNames: SenderNames; readonly meant: ReadonlyArray<PossibleContact> }
 
-/**
- * Those that send from the sender to which a text came, or have written to the contact from it. Left out are the
- * others.
- */
+/** A text is for the contacts of accounts that send from the sender it came to, or have written to them from it. */
 export const recipientsOf =
   (ports: RecipientPorts, { phone, providerId, to, poolOfTo }: TextAddress): TaskEither<Problem, TextRecipients> =>
   async () => {
@@ -118,7 +115,8 @@ const possibleContactIn = async (
 const isIn = (names: SenderNames, sender: string | undefined): boolean => sender !== undefined && names.includes(sender)
 
 /**
- * The one that has the text already, else that which was written to last; undefined where nobody wrote to the number.
+ * The one for whom the text is recorded already, else the one who was written to last; undefined where nobody wrote to
+ * the number.
  */
 export const writtenToLast =
   (
@@ -140,7 +138,7 @@ export const writtenToLast =
     return E.right(newest?.one)
   }
 
-/** What is said to be undelivered is answered where nothing else went out. The newest first. */
+/** The newest first, and after them those whose message is said to be undelivered. */
 const byLikelihood = (one: LastSent, other: LastSent): number => {
   if (one.isUndelivered !== other.isUndelivered) return one.isUndelivered ? 1 : -1
   return (one.document.tried_at ?? '') > (other.document.tried_at ?? '') ? -1 : 1

@@ -59,8 +59,8 @@ export const parkedFacts = (
 })
 
 /**
- * Undefined where it can't be decoded, as where a newer version wrote it: all other work would wait for it. `by`: who
- * handles the retry.
+ * The state of a parked event. Undefined where it can't be decoded, as where a newer version wrote it: to throw would
+ * have all other work wait for it. `by`: who handles the retry.
  * @throws StoreFailed where it may be read later
  */
 export const parkedStateOf = async (
@@ -75,8 +75,8 @@ export const parkedStateOf = async (
 }
 
 /**
- * Has `park` record that an event is parked, and resolves with the id under which it did. Where that resolves with
- * undefined, or the record can't be read, the event is parked anew, under the next id.
+ * Parks an event by `park`, and resolves with the id of the record. Where `park` resolves with undefined, or the record
+ * can't be read, the next id is tried.
  * @throws what `park` throws otherwise
  */
 export const parkedAnew = async (

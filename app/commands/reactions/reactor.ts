@@ -47,8 +47,8 @@ type FollowerPorts = {
 type ReactorPorts = { readonly commandHandler: CommandHandler; readonly logger: Logger }
 
 /**
- * A contact knows an engagement before that has a stream: another process may be about to begin it. In the order of the
- * log none lacks one.
+ * A request may meet an engagement that its contact names and that has no stream yet: another process is about to begin
+ * it. The follower, which goes in the order of the log, meets none.
  */
 const isBeingWritten = ({ kind }: CommandFailure): boolean => kind === 'engagement-not-found'
 

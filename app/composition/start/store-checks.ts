@@ -122,8 +122,6 @@ export const withinLog = async (
 const newerDocuments =
   'The read models or process managers have come further than the log: put back the log that they were made from, or empty their store.'
 
-/**
- * In a backup that is put back whole they stand before the head; event by event copied to another server they do not.
- */
+/** Those of a backup that was put back whole never stand beyond the head. */
 const copiedCheckpoints =
   'The streams checkpoint-… were copied from another log and are further than this one: put back its backup as a whole, or copy it without them.'

@@ -72,8 +72,8 @@ const callIn = (report: Pick<ReportRequest, 'label' | 'properties'>): { readonly
 }
 
 /**
- * A time that nobody can read would let the steps go on before the call, and one that stands for none would hold them
- * for ever.
+ * A time that can't be read would let the steps go on before the call, and one that is years away would hold them for
+ * as long.
  */
 const callProblem = (report: ReportRequest, now: Instant): Problem | undefined => {
   const at = callTime(report)

@@ -16,46 +16,44 @@ import { messageIdFor } from './message-id.js'
 const ReceivedMessage = t.type({ text: MessageText })
 
 /**
- * What was written to a contact and by it. A `POST` stands for what it writes to the sender of its account: no provider
- * is between.
+ * What was written to a contact and by it. A `POST` brings what the contact writes to the sender of its account, where
+ * no provider does.
  */
-export const messageEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Operator>> => {
-  return [
-    {
-      method: 'GET',
-      path: '/accounts/:account_id/contacts/:contact_id/messages',
-      handle: flow(
-        withContact(ports),
-        withPage(ports.queries, messages, ({ contact_id }) => ({
-          index: 'by_contact',
-          equals: [contact_id],
-          descending: false,
-        })),
-        answer(200, ({ page }) => ({ messages: page.documents.map(shown), next_cursor: page.next_cursor })),
+export const messageEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Operator>> => [
+  {
+    method: 'GET',
+    path: '/accounts/:account_id/contacts/:contact_id/messages',
+    handle: flow(
+      withContact(ports),
+      withPage(ports.queries, messages, ({ contact_id }) => ({
+        index: 'by_contact',
+        equals: [contact_id],
+        descending: false,
+      })),
+      answer(200, ({ page }) => ({ messages: page.documents.map(shown), next_cursor: page.next_cursor })),
+    ),
+  },
+  {
+    method: 'POST',
+    path: '/accounts/:account_id/contacts/:contact_id/messages',
+    handle: flow(
+      withAccount(ports),
+      pathId('contact_id', ContactId, contactNotFound),
+      withBody(ReceivedMessage),
+      bind('messageId', ({ request, account, contact_id }) => messageIdFor(ports, request, account, contact_id)),
+      execute(({ account, contact_id: contactId, body: { text }, messageId, caller: { actor } }) =>
+        receiveFromManagement(ports, { account, contactId, messageId, text, actor }),
       ),
-    },
-    {
-      method: 'POST',
-      path: '/accounts/:account_id/contacts/:contact_id/messages',
-      handle: flow(
-        withAccount(ports),
-        pathId('contact_id', ContactId, contactNotFound),
-        withBody(ReceivedMessage),
-        bind('messageId', ({ request, account, contact_id }) => messageIdFor(ports, request, account, contact_id)),
-        execute(({ account, contact_id: contactId, body: { text }, messageId, caller: { actor } }) =>
-          receiveFromManagement(ports, { account, contactId, messageId, text, actor }),
-        ),
-        answer(
-          ({ result }) => (result.events.length > 0 ? 201 : 200),
-          ({ result: { facts } }) => {
-            const { message_id: id, contact_id, engagement_id: next_engagement_id, meaning } = facts
-            return { message: { id, contact_id, next_engagement_id, meaning } }
-          },
-        ),
+      answer(
+        ({ result }) => (result.events.length > 0 ? 201 : 200),
+        ({ result: { facts } }) => {
+          const { message_id: id, contact_id, engagement_id: next_engagement_id, meaning } = facts
+          return { message: { id, contact_id, next_engagement_id, meaning } }
+        },
       ),
-    },
-  ]
-}
+    ),
+  },
+]
 
 const shown = ({
   id,
