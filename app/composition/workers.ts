@@ -6,7 +6,7 @@ import { sendingHold } from '../../domain/sending-hold.js'
 import { webhook } from '../../domain/webhook.js'
 import type { WebhookResponse, WebhookClient } from '../../projections/delivery/webhook-client.js'
 import { deliveryWorkerName } from '../../projections/delivery/attempts/set-aside.js'
-import { shards } from '../../projections/delivery/shards.js'
+import { webhookShards } from '../../projections/delivery/webhook-shards.js'
 import { deliveryWorker } from '../../projections/delivery/worker.js'
 import { deliveryRetention } from '../../projections/erasure/retention/delivery-retention.js'
 import { messageRetention } from '../../projections/erasure/retention/message-retention.js'
@@ -122,7 +122,14 @@ const deliveryWorkerOn = (ports: WorkerPorts): { readonly delivery: Worker; read
   })
   const following = { follower, reads: [deliveries.name, resends.name, webhookList.name], tried }
   return {
-    delivery: { role: 'delivery', name: 'delivery', leases: shards, work, parksAs: deliveryWorkerName, following },
+    delivery: {
+      role: 'delivery',
+      name: 'delivery',
+      leases: webhookShards,
+      work,
+      parksAs: deliveryWorkerName,
+      following,
+    },
     openRequests: open,
   }
 }

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { performance } from 'node:perf_hooks'
 import { deliveries } from '../../projections/read-models/deliveries.js'
 import { deliveryFanOut } from '../../projections/delivery/fan-out/fan-out.js'
-import { shards } from '../../projections/delivery/shards.js'
+import { webhookShards } from '../../projections/delivery/webhook-shards.js'
 import { deliveryWorker } from '../../projections/delivery/worker.js'
 import { collectionOf } from '../../projections/projection.js'
 import { checkpointIn } from '../../projections/subscriptions/checkpoint.js'
@@ -222,7 +222,7 @@ const measureTakeover = async ({ directory }: Seeded): Promise<Takeover> => {
   })
   // Nobody answers the requests, so they are still open when the store is closed.
   const following = follow(worker.follower, ports)
-  singleProcessMembership().share('delivery', () => shards, worker.work)
+  singleProcessMembership().share('delivery', () => webhookShards, worker.work)
   await until('the first request', longestWait, () => firstRequest !== undefined)
   await following.stop()
   await tools.close()

@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava'
-import { shards } from '../../../projections/delivery/shards.js'
+import { webhookShards } from '../../../projections/delivery/webhook-shards.js'
 import { contactShards } from '../../../projections/read-models/contact-shards.js'
 import { readModels } from '../../../projections/read-models/registry.js'
 import { addressOf, type ServiceProcess } from '../../kit/service/service-process.js'
@@ -12,7 +12,7 @@ import { randomFrom, seedOf } from '../../kit/load/random.js'
 import { startReceiver, type LoadReceiver } from '../../kit/load/load-receiver.js'
 
 /** The read models, the reactions, the two fan-outs and the eraser; the webhooks; the mailer; the follow-ups. */
-const kindsOfWork = [readModels.length + 4, shards.length, 1, contactShards.length]
+const kindsOfWork = [readModels.length + 4, webhookShards.length, 1, contactShards.length]
 const names = kindsOfWork.reduce((sum, count) => sum + count, 0)
 
 /** Each kind of work is shared out by itself. */

@@ -13,7 +13,7 @@ import { webhook, type WebhookCommand } from '../../../domain/webhook.js'
 import { deliveries } from '../../../projections/read-models/deliveries.js'
 import { resends } from '../../../projections/read-models/resends.js'
 import type { WebhookRequest, WebhookResponse } from '../../../projections/delivery/webhook-client.js'
-import { shardOf, shards } from '../../../projections/delivery/shards.js'
+import { webhookShardOf, webhookShards } from '../../../projections/delivery/webhook-shards.js'
 import { deliveryWorker } from '../../../projections/delivery/worker.js'
 import { follow } from '../../../projections/subscriptions/follower.js'
 import { anyProjection, collectionOf, type AnyProjection } from '../../../projections/projection.js'
@@ -162,7 +162,7 @@ export const openStage = async (watched: (store: EventStore) => EventStore = (st
         follow: (): void => ends(follow(worker.follower, following).stop),
         /** Holds the shard of the webhook number `n` until the test takes it away. */
         hold: (n: number): TestLease & { readonly done: Promise<void> } => {
-          const lease = testLease(shardOf(webhookId(n)))
+          const lease = testLease(webhookShardOf(webhookId(n)))
           const done = worker.work(lease)
           ends(() => {
             lease.recall()
@@ -172,7 +172,7 @@ export const openStage = async (watched: (store: EventStore) => EventStore = (st
         },
         holdAll: (): void => {
           const membership = singleProcessMembership()
-          membership.share('delivery', () => shards, worker.work)
+          membership.share('delivery', () => webhookShards, worker.work)
           ends(membership.leave)
         },
       }

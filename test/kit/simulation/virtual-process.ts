@@ -3,7 +3,7 @@ import { orThrow } from '../../../domain/store-failed.js'
 import { deliveries } from '../../../projections/read-models/deliveries.js'
 import { deliveryFanOut } from '../../../projections/delivery/fan-out/fan-out.js'
 import type { WebhookClient } from '../../../projections/delivery/webhook-client.js'
-import { shards } from '../../../projections/delivery/shards.js'
+import { webhookShards } from '../../../projections/delivery/webhook-shards.js'
 import { deliveryWorker } from '../../../projections/delivery/worker.js'
 import { follow } from '../../../projections/subscriptions/follower.js'
 import { anyProjection, type AnyProjection } from '../../../projections/projection.js'
@@ -74,7 +74,7 @@ export const virtualProcess = (ports: ProcessPorts): VirtualProcess => {
         () => [...byName.keys()],
         async (lease) => byName.get(lease.name)?.run(lease),
       )
-      membership.share('delivery', () => shards, worker.work)
+      membership.share('delivery', () => webhookShards, worker.work)
       await Promise.all(followers.map((one) => one.caughtUpHere(head, new AbortController().signal)))
       follow(worker.follower, following)
     },

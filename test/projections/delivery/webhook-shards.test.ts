@@ -1,7 +1,7 @@
 import test from 'ava'
 import { randomIds } from '../../../adapters/node/ids.js'
 import type { WebhookId } from '../../../domain/ids.js'
-import { shardOf, shards } from '../../../projections/delivery/shards.js'
+import { webhookShardOf, webhookShards } from '../../../projections/delivery/webhook-shards.js'
 import { manualClock } from '../../kit/time/manual-clock.js'
 import { webhookId } from '../../kit/domain/samples.js'
 
@@ -14,26 +14,27 @@ const madeApart = (count: number): ReadonlyArray<WebhookId> =>
   Array.from({ length: count }, (): WebhookId => `whk_${randomIds(manualClock()).ulid()}`)
 
 const counted = (webhooks: ReadonlyArray<WebhookId>): ReadonlyArray<number> => {
-  const counts = new Map(shards.map((shard) => [shard, 0]))
-  for (const webhook of webhooks) counts.set(shardOf(webhook), (counts.get(shardOf(webhook)) ?? Number.NaN) + 1)
+  const counts = new Map(webhookShards.map((shard) => [shard, 0]))
+  for (const webhook of webhooks)
+    counts.set(webhookShardOf(webhook), (counts.get(webhookShardOf(webhook)) ?? Number.NaN) + 1)
   return [...counts.values()]
 }
 
 test('there are 64 shards, each with a name of its own', (t) => {
-  t.is(shards.length, 64)
-  t.is(new Set(shards).size, 64)
+  t.is(webhookShards.length, 64)
+  t.is(new Set(webhookShards).size, 64)
 })
 
 test('every webhook lies in one of the shards, whatever its id', (t) => {
   for (const webhook of [...madeApart(100), ...Array.from({ length: 100 }, (_, n) => webhookId(n))]) {
-    t.true(shards.includes(shardOf(webhook)), webhook)
+    t.true(webhookShards.includes(webhookShardOf(webhook)), webhook)
   }
 })
 
 for (const [name, made] of Object.entries({ 'at once': madeAtOnce, 'apart from each other': madeApart })) {
   test(`webhooks that were made ${name} spread over all shards evenly`, (t) => {
     const each = 200
-    const counts = counted(made(each * shards.length))
+    const counts = counted(made(each * webhookShards.length))
     // About five standard deviations to either side.
     t.true(Math.min(...counts) > each - 75, `${Math.min(...counts)}`)
     t.true(Math.max(...counts) < each + 75, `${Math.max(...counts)}`)
@@ -41,7 +42,7 @@ for (const [name, made] of Object.entries({ 'at once': madeAtOnce, 'apart from e
 }
 
 test('a webhook stays in its shard: processes of two versions agree about it', (t) => {
-  t.is(shardOf('whk_01KEZ4V0RGABCDEFGHJKMNPQRS'), 'webhooks_17')
-  t.is(shardOf(webhookId(1)), 'webhooks_38')
-  t.is(shardOf(webhookId(2)), 'webhooks_39')
+  t.is(webhookShardOf('whk_01KEZ4V0RGABCDEFGHJKMNPQRS'), 'webhooks_17')
+  t.is(webhookShardOf(webhookId(1)), 'webhooks_38')
+  t.is(webhookShardOf(webhookId(2)), 'webhooks_39')
 })
