@@ -1,8 +1,9 @@
-import { categories as allCategories, type Category, type DomainEvent } from '../../domain/events.js'
+import { categories as allCategories, type DomainEvent } from '../../domain/events.js'
 import type { Position, Recorded } from '../../domain/event.js'
 import type { LogReader } from '../../domain/ports.js'
 import { shownData } from '../../domain/personal-data.js'
-import { selectedBy, type EventSelection } from './event-selection.js'
+import { selectedBy } from './event-selection.js'
+import type { ReplayRequest } from './replay-request.js'
 
 /** An event as analysts get it. `at` is when it was recorded; `position` is a number that every store holds exactly. */
 export type ReplayedEvent = {
@@ -28,15 +29,6 @@ export const replayedFields = [
   'causation_id',
   'data',
 ] as const satisfies ReadonlyArray<keyof ReplayedEvent>
-
-export type ReplayRequest = EventSelection & {
-  readonly after: Position
-  /** All where it is left out. */
-  readonly categories?: ReadonlyArray<Category>
-  /** Goes on with what is appended, until the signal aborts. */
-  readonly isFollowing: boolean
-  readonly isPersonalShown: boolean
-}
 
 /** What was selected of a part of the log, and how far that goes. */
 type ReplayedBatch = { readonly events: ReadonlyArray<ReplayedEvent>; readonly position: Position }

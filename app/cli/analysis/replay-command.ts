@@ -3,7 +3,7 @@ import { categories, eventTypes, type Category } from '../../../domain/events.js
 import { beginning, type Position } from '../../../domain/event.js'
 import { AccountId, ContactId, SourceId } from '../../../domain/ids.js'
 import type { Instant } from '../../../domain/instant.js'
-import type { ReplayRequest } from '../../analysis/replay.js'
+import { replayRequestOf } from '../../analysis/replay-request.js'
 import { idIn, positionIn, timeIn } from '../arguments.js'
 import { run } from '../run.js'
 import { replayFormats, type ReplayFormat } from './replay-output.js'
@@ -64,23 +64,6 @@ Examples:
     }
     await run('replay', async (config) => {
       const { replayTo } = await import('./replay.js')
-      return replayTo(config, requestOf(options), { format, file: out })
+      return replayTo(config, replayRequestOf(options), { format, file: out })
     })
   })
-
-const requestOf = (options: ReplayOptions): ReplayRequest => {
-  const { after, from, to, category, type, account, source, contact, correlation, follow, personal } = options
-  return {
-    after,
-    isFollowing: follow,
-    isPersonalShown: personal,
-    ...(category && { categories: category }),
-    ...(type && { types: new Set(type) }),
-    ...(from && { from }),
-    ...(to && { to }),
-    ...(account && { accountId: account }),
-    ...(source && { sourceId: source }),
-    ...(contact && { contactId: contact }),
-    ...(correlation && { correlationId: correlation }),
-  }
-}

@@ -1,6 +1,7 @@
 import { E, TE, type Either } from '../../../domain/prelude.js'
 import { UndecodableEvent } from '../../../domain/store-failed.js'
-import { replay, type ReplayRequest } from '../../analysis/replay.js'
+import { replay } from '../../analysis/replay.js'
+import type { ReplayRequest } from '../../analysis/replay-request.js'
 import type { Config } from '../../composition/config.js'
 import { toldReason } from '../run.js'
 import { readingLog } from './log.js'

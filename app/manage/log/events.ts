@@ -6,7 +6,8 @@ import { InstantFromText } from '../../../domain/instant.js'
 import { E, flow, type Either } from '../../../domain/prelude.js'
 import { UndecodableEvent } from '../../../domain/store-failed.js'
 import { reasonOf } from '../../../domain/failure-reason.js'
-import { replay, type ReplayRequest } from '../../analysis/replay.js'
+import { replayRequestOf, type ReplayRequest } from '../../analysis/replay-request.js'
+import { replay } from '../../analysis/replay.js'
 import type { Endpoint, Request } from '../../http/endpoint.js'
 import { invalid, StreamedText, type Problem } from '../../http/problem.js'
 import { answer, bind, check } from '../../http/steps.js'
@@ -105,23 +106,10 @@ const askedIn = ({ query }: Request): Either<Problem, Asked> => {
   })
   const decoded = decode(AskedQuery, Object.fromEntries(given))
   if (E.isLeft(decoded)) return E.left(invalid(decoded.left))
-  const { after, from, to, category, type, account, source, contact, correlation, limit, follow, personal } =
-    decoded.right
+  const { after = beginning, follow, personal, limit, ...selected } = decoded.right
   const isFollowing = follow === 'true'
   return E.right({
     limit: isFollowing && limit === undefined ? Infinity : (limit ?? defaultLimit),
-    replayed: {
-      after: after ?? beginning,
-      isFollowing,
-      isPersonalShown: personal === 'true',
-      ...(category && { categories: category }),
-      ...(type && { types: new Set<string>(type) }),
-      ...(from && { from }),
-      ...(to && { to }),
-      ...(account && { accountId: account }),
-      ...(source && { sourceId: source }),
-      ...(contact && { contactId: contact }),
-      ...(correlation && { correlationId: correlation }),
-    },
+    replayed: replayRequestOf({ ...selected, after, follow: isFollowing, personal: personal === 'true' }),
   })
 }

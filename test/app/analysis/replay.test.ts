@@ -1,5 +1,6 @@
 import test, { type ExecutionContext } from 'ava'
-import { replay, type ReplayedEvent, type ReplayRequest } from '../../../app/analysis/replay.js'
+import { replay, type ReplayedEvent } from '../../../app/analysis/replay.js'
+import type { ReplayRequest } from '../../../app/analysis/replay-request.js'
 import { neverAborted } from '../../../domain/abortable.js'
 import { categoryOf, type DomainEvent } from '../../../domain/events.js'
 import { beginning, positionOf, type Recorded } from '../../../domain/event.js'
