@@ -556,6 +556,8 @@ const postponeOrWithdraw = (
   const attempt = state.kind === 'requested' ? 0 : state.attempt
   if (command.type === 'WithdrawMessage')
     return [{ type: 'MessageFailed', data: { ...ids, attempt, kind: command.kind, reason } }]
+  // A step is put off by its engagement.
+  if (state.request === undefined) return []
   const { until, insteadOf } = command
   if (insteadOf !== undefined && insteadOf !== state.dueAt) return []
   return state.dueAt === until ? [] : [{ type: 'MessagePostponed', data: { ...ids, until, reason } }]

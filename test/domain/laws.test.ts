@@ -10,7 +10,10 @@ import { delivery, type DeliveryCommand } from '../../domain/delivery.js'
 import { decode } from '../../domain/codec.js'
 import { codecOf, type DomainEvent } from '../../domain/events.js'
 import { engagement } from '../../domain/engagement.js'
+import { erasure } from '../../domain/erasure.js'
 import { lead } from '../../domain/lead.js'
+import { message } from '../../domain/message.js'
+import { notice } from '../../domain/notice.js'
 import { marketingSource } from '../../domain/marketing-source.js'
 import { parkedEvent } from '../../domain/parked-event.js'
 import { playbook } from '../../domain/playbook.js'
@@ -29,7 +32,10 @@ import {
   conversionCommands,
   deliveryCommands,
   engagementCommands,
+  erasureCommands,
   leadCommands,
+  messageCommands,
+  noticeCommands,
   parkedEventCommands,
   playbookCommands,
   recordCommands,
@@ -160,6 +166,11 @@ obeysTheLaws(submissionKey, submissionKeyCommands)
 obeysTheLaws(contact, contactCommands)
 obeysTheLaws(engagement, engagementCommands, (type) => type !== 'RecordActivity')
 obeysTheLaws(remark, remarkCommands, (type) => type !== 'MakeRemark')
+// A try of which nobody recorded the end is followed by another.
+obeysTheLaws(message, messageCommands, (type) => type !== 'BeginMessage')
+obeysTheLaws(notice, noticeCommands)
+// Late things are told of an erasure that was requested: without one each is news.
+obeysTheLaws(erasure, erasureCommands, (type) => type !== 'AddLateLead' && type !== 'AddLateMessage')
 obeysTheLaws(webhook, webhookCommands, (type) => type !== 'ChangeWebhook')
 obeysTheLaws(delivery, deliveryCommands)
 obeysTheLaws(resend, resendCommands)

@@ -6,7 +6,9 @@ import type { ConversionCommand } from '../../../domain/conversion.js'
 import type { ConversionRecordCommand } from '../../../domain/conversion-record.js'
 import type { DeliveryCommand } from '../../../domain/delivery.js'
 import type { EngagementCommand } from '../../../domain/engagement.js'
+import type { ErasureCommand } from '../../../domain/erasure.js'
 import type { MessageCommand } from '../../../domain/message.js'
+import type { NoticeCommand } from '../../../domain/notice.js'
 import type { LeadCommand } from '../../../domain/lead.js'
 import type { MarketingSourceCommand } from '../../../domain/marketing-source.js'
 import { later, type Instant } from '../../../domain/instant.js'
@@ -30,10 +32,12 @@ import {
   deliveryId,
   details,
   engagementId,
+  erasureId,
   leadFacts,
   leadId,
   memberId,
   messageId,
+  noticeFacts,
   parkedEventFacts,
   playbookId,
   recordId,
@@ -431,6 +435,40 @@ export const messageCommands: fc.Arbitrary<MessageCommand> = fc.oneof(
     reason: word,
   }),
   fc.record({ type: is('WithdrawMessage'), kind: fc.constantFrom('withdrawn', 'expired'), reason: word }),
+)
+
+const outcomes = fc.oneof(is('sent'), fc.record({ kind: fc.constantFrom('refused', 'failed'), reason: word }))
+
+export const noticeCommands: fc.Arbitrary<NoticeCommand> = fc.oneof(
+  fc.record({ type: is('MakeDue'), facts: fc.constant(noticeFacts()) }),
+  fc.record({
+    type: is('RecordAttempt'),
+    attempt: fc.integer({ min: 1, max: 3 }),
+    outcome: outcomes,
+    nextAttemptAt: moment,
+  }),
+  fc.record({ type: is('AbandonNotice') }),
+)
+
+export const erasureCommands: fc.Arbitrary<ErasureCommand> = fc.oneof(
+  fc.record({
+    type: is('RequestErasure'),
+    facts: fc.constant({
+      ...{ erasure_id: erasureId(), account_id: accountId(), contact_id: contactId() },
+      by: 'ticket-1',
+    }),
+  }),
+  fc.record({ type: is('AddLateLead'), erasureId: fc.constant(erasureId()), leadId: few(leadId) }),
+  fc.record({ type: is('AddLateMessage'), erasureId: fc.constant(erasureId()), ids: ofMessage }),
+  fc.record({
+    type: is('CompleteErasure'),
+    summary: fc.record({
+      webhooks: fc.constantFrom([], [{ webhook_id: webhookId(), deliveries: 2 }]),
+      webhooks_count: fc.integer({ min: 1, max: 2 }),
+      dropped: fc.constantFrom([], [deliveryId()]),
+      dropped_count: fc.nat(1),
+    }),
+  }),
 )
 
 const concerned = {
