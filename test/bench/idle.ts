@@ -12,7 +12,7 @@ import { sleep } from '../kit/time/until.js'
  * Resident memory in MB, after a start that had to build its read models and after one that found them, and the share
  * of a core.
  */
-export type Idle = { readonly memoryAtFirst: number; readonly memory: number; readonly share: number }
+type Idle = { readonly memoryAtFirst: number; readonly memory: number; readonly share: number }
 
 const webhooks = 1_000
 

@@ -11,7 +11,7 @@ import { addWebhook, makeDue, seed, startMeasured, type Seeded } from './seed.js
 import { median, medianOf, summaryOf, type Summary } from './summary.js'
 import { forEach, openTools, type Tools } from './tools.js'
 
-export type IsolationLoad = {
+type IsolationLoad = {
   readonly rounds: number
   readonly healthy: number
   /** Leads a second, each of which goes to one of the healthy webhooks, and for how long. */
@@ -24,9 +24,9 @@ export type IsolationLoad = {
 }
 
 /** From sending a lead to its `started` at the receiver, and posts a second where as many are due as can be posted. */
-export type Delivered = { readonly latency: Summary; readonly throughput: number }
+type Delivered = { readonly latency: Summary; readonly throughput: number }
 
-export type Isolation = { readonly alone: Delivered; readonly beset: Delivered }
+type Isolation = { readonly alone: Delivered; readonly beset: Delivered }
 
 type Healthy = {
   readonly store: Seeded

@@ -12,7 +12,7 @@ import { forEach, openTools, orFail } from './tools.js'
 export type Extent = { readonly leads: number; readonly due: number }
 
 /** Where the deliveries that are due go, and the `started` of leads to come. */
-export type Receivers = { readonly silent: string; readonly healthy: string }
+type Receivers = { readonly silent: string; readonly healthy: string }
 
 /** What is written once by the rules themselves, and then copied under other ids. */
 const written: Extent = { leads: 5_000, due: 10_000 }

@@ -39,7 +39,7 @@ type LargeLoad = {
 }
 
 /** In milliseconds, medians. */
-export type Large = {
+type Large = {
   readonly some: { readonly events: number; readonly readyAfterStop: number }
   readonly events: number
   /** From a start until `/health/ready` says ready, after an orderly end and after a kill under load. */

@@ -14,7 +14,7 @@ import type { AgainstDriver } from './servers.js'
 import { medianOf, summaryOf, type Summary } from './summary.js'
 
 /** What each lead is measured at: alone, and with 64 at once. */
-export type LeadsAgainstAppends = { readonly alone: AgainstDriver; readonly atOnce: AgainstDriver }
+type LeadsAgainstAppends = { readonly alone: AgainstDriver; readonly atOnce: AgainstDriver }
 
 /** In milliseconds, where a named server holds a log already. */
 const longestStart = 600_000

@@ -22,7 +22,7 @@ export type AgainstDriver = { readonly ours: Summary; readonly theirs: Summary }
 
 const inFlight = 64
 
-export type EventStoreServer = { readonly url: string; readonly stop: () => Promise<void> }
+type EventStoreServer = { readonly url: string; readonly stop: () => Promise<void> }
 
 /** The server that `EVENTSTORE_URL` names, or else the double in a process of its own. */
 export const eventStoreServer = (): Promise<EventStoreServer> => {

@@ -15,7 +15,7 @@ import type { StoreUrls } from './tools.js'
 export type Away = 'MongoDB' | 'EventStoreDB'
 
 /** Resident memory in MB, while a service has its leads and one server is away. */
-export type AwaySample = {
+type AwaySample = {
   /** Once a twelfth of the leads was answered, as many as come in five minutes of the hour. */
   readonly atFirst: number
   /** At its most, looked at ten times a second. */

@@ -25,7 +25,7 @@ export type TextedStore = {
 type TextedSource = { readonly sourceId: SourceId; readonly path: string }
 
 /** Steps that are due: `count` of them from `from` on, spread evenly over so many milliseconds. */
-export type DueSteps = {
+type DueSteps = {
   readonly firstSerial: number
   readonly count: number
   readonly from: Instant

@@ -2,7 +2,7 @@ import { aborted } from '../../domain/abortable.js'
 import type { Lease, Membership } from '../../projections/subscriptions/leases.js'
 import { behaviourOf } from './behaviour.js'
 
-export type OpenMembership = {
+type OpenMembership = {
   /** The only one. */
   readonly membership: Membership
   /** Goes on by so many milliseconds of its time. */

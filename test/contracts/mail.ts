@@ -3,7 +3,7 @@ import { textOf } from '../kit/network/mail-text.js'
 import { at, noticeId } from '../kit/domain/samples.js'
 import { behaviourOf } from './behaviour.js'
 
-export type OpenMail = {
+type OpenMail = {
   /** Mails from `leadloop@example.com`. */
   readonly transport: MailTransport
   /** Every mail that has arrived, with line feeds alone: the newest under each id where a repeat replaces, else all. */

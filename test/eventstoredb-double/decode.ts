@@ -4,7 +4,7 @@ import type { AppendRequest } from './append-decision.js'
 import type { Expected } from './expected.js'
 import type { NewEvent } from './log.js'
 
-export const streamNameOf = (identifier: shared.StreamIdentifier | undefined): string =>
+const streamNameOf = (identifier: shared.StreamIdentifier | undefined): string =>
   Buffer.from(identifier?.getStreamName_asU8() ?? []).toString('utf8')
 
 /** Ids are text: the client at hand sends no others. */
@@ -72,7 +72,7 @@ export const deleteRequest = (
 })
 
 /** Where a read or a subscription begins: at an end of the log, or at a revision or position. */
-export type From = 'start' | 'end' | bigint
+type From = 'start' | 'end' | bigint
 
 export type FilterOptions = {
   readonly on: 'stream' | 'type'

@@ -2,7 +2,7 @@ import type { status } from '@grpc/grpc-js'
 import { liveBuffer, type Answers } from './version.js'
 import { notLeader, refused, type CallStatus } from './statuses.js'
 
-export type Leader = { readonly host: string; readonly port: number }
+type Leader = { readonly host: string; readonly port: number }
 
 /** What a test does to the double. Everything ends with `clear`, also what counts down and has not run out. */
 export type Faults = {
@@ -43,7 +43,7 @@ export type Faults = {
   readonly clear: () => void
 }
 
-export type CallKind = 'append' | 'read' | 'other'
+type CallKind = 'append' | 'read' | 'other'
 
 /** What the calls ask about the faults of the moment. */
 export type ActiveFaults = {

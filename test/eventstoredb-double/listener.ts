@@ -2,7 +2,7 @@ import { createServer, type Socket } from 'node:net'
 import { listenAgain, listenForGood } from '../kit/network/lasting-port.js'
 
 /** A port that can be shut and opened again. */
-export type Listener = {
+type Listener = {
   readonly port: () => number
   readonly open: () => Promise<void>
   /** Breaks every connection, as the death of a process does, and refuses new ones. */

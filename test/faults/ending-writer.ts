@@ -13,7 +13,7 @@ export const endingSteps = [
   'handling an error of the disk',
 ] as const
 
-export type EndingStep = (typeof endingSteps)[number]
+type EndingStep = (typeof endingSteps)[number]
 
 /** Settings of a process that loads this file first: where the thread ends, once the file `armed` is there. */
 export const endingAt = (step: EndingStep, armed: string): Readonly<Record<string, string>> => ({

@@ -14,7 +14,7 @@ export type Taken = { readonly sid: string; readonly createdAt: Instant; readonl
  * What happens to the next request. `late`: it is processed, and its answer is held back. `cut-before` and `cut-after`:
  * the connection is cut before it is processed, or after.
  */
-export type Fault = 'late' | 'cut-before' | 'cut-after' | (Refusal & { readonly headers?: Record<string, string> })
+type Fault = 'late' | 'cut-before' | 'cut-after' | (Refusal & { readonly headers?: Record<string, string> })
 
 export type TwilioDouble = {
   readonly account: (sender?: string) => TwilioAccount

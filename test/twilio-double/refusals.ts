@@ -1,7 +1,7 @@
 /** What a request is refused with, in Twilio's words of today: nobody may repeat them. */
 export type Refusal = { readonly status: number; readonly code: number }
 
-export type Senders = {
+type Senders = {
   /** Numbers and Messaging Services of the account. */
   readonly own: ReadonlySet<string>
   readonly optedOut: ReadonlySet<string>

@@ -2,10 +2,10 @@ import { createHash, generateKeyPairSync, sign, type KeyObject } from 'node:cryp
 import { isIP } from 'node:net'
 
 /** Whoever signs certificates, in PEM. */
-export type Authority = { readonly name: string; readonly privateKey: KeyObject; readonly certificate: string }
+type Authority = { readonly name: string; readonly privateKey: KeyObject; readonly certificate: string }
 
 /** What a server shows and proves, in PEM. */
-export type Identity = { readonly cert: string; readonly key: string }
+type Identity = { readonly cert: string; readonly key: string }
 
 type Asked = {
   readonly hosts: ReadonlyArray<string>

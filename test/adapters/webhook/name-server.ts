@@ -2,9 +2,9 @@ import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 
 /** What is known about a name; `fails` is a response code (RFC 1035, section 4.1.1). */
-export type NameRecord = { readonly ipv4?: string; readonly ipv6?: string; readonly fails?: number }
+type NameRecord = { readonly ipv4?: string; readonly ipv6?: string; readonly fails?: number }
 
-export type NameServer = {
+type NameServer = {
   /** As `Resolver.setServers` takes it. */
   readonly address: string
   readonly close: () => void

@@ -7,7 +7,7 @@ export type Normaliser = {
 }
 
 /** Where something of this run answers, under the name that stands for it. */
-export type Places = Readonly<Record<string, string>>
+type Places = Readonly<Record<string, string>>
 
 /** Made-up ids of zeros are the same in every run. */
 const ids = /\b(acc|key|mbr|ply|mks|cnv|led|nct|neg|ccv|whk|dlv|rsd|ntc)_(?!0{26})[0-9A-HJKMNP-TV-Z]{26}/gi

@@ -25,7 +25,7 @@ export const hoursBreaches = (month: Month): ReadonlyArray<string> => {
 }
 
 /** Opt-outs that are confirmed and HELP that is answered, whatever the hour. */
-export const answersIn = ({ events }: Month): ReadonlySet<string> =>
+const answersIn = ({ events }: Month): ReadonlySet<string> =>
   new Set(
     events.flatMap((event) =>
       event.type === 'MessageRequested' && event.data.purpose !== 'member' ? [event.data.message_id] : [],

@@ -11,7 +11,7 @@ import { sleep } from '../time/until.js'
  * Knows what processes in simulated time wait for in real time: the answers of servers, and events that are on their
  * way.
  */
-export type Watch = {
+type Watch = {
   readonly head: () => Position
   /** Something happens, such as a timer that is set. */
   readonly stir: () => void

@@ -2,7 +2,6 @@ import test, { type ExecutionContext } from 'ava'
 import { randomBytes } from 'node:crypto'
 import type { InstanceRecord } from '../../../adapters/mongodb/leases/instances.js'
 import type { LeaseRecord } from '../../../adapters/mongodb/leases/lease-records.js'
-import type { WebhookId } from '../../../domain/ids.js'
 import type { EventStoreDouble } from '../../eventstoredb-double/double.js'
 import type { Environment } from '../parts/program.js'
 import { dataDirectory } from '../service/data-directory.js'
@@ -65,16 +64,6 @@ export const leasesOf = (t: ExecutionContext, { database }: Pick<Fleet, 'databas
     tokens: async () => new Map((await highest()).map(({ name, token }) => [name, token])),
   }
 }
-
-/** By the URL that it posts to, the webhook that was added. */
-export const webhooksIn = ({ double }: Fleet): ReadonlyMap<string, WebhookId> =>
-  new Map(
-    double
-      .log()
-      .filter(({ type }) => type === 'WebhookAdded')
-      .map(({ data }) => JSON.parse(data.toString()) as { webhook_id: WebhookId; settings: { url: string } })
-      .map(({ webhook_id, settings }) => [settings.url, webhook_id]),
-  )
 
 /**
  * Waits until nothing is owed any more; then the directory is whole, and clients got no answer that they should not

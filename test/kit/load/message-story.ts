@@ -4,7 +4,7 @@ import { grouped } from '../simulation/grouped.js'
 import type { StoredEvent } from './streams.js'
 
 /** What a log says of the messages of all engagements. */
-export type MessageStory = {
+type MessageStory = {
   readonly leads: ReadonlySet<EngagementId>
   readonly ended: ReadonlySet<EngagementId>
   /** By step and engagement. */

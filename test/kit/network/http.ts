@@ -44,7 +44,7 @@ export type Activity = {
 export type Managed = { readonly id: string; readonly created_at: string; readonly [field: string]: unknown }
 
 /** One event in the log of a delivery. */
-export type LogEntry = {
+type LogEntry = {
   readonly at: string
   readonly type: string
   readonly by: string

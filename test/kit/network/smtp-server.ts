@@ -1,7 +1,7 @@
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 
 /** A message that was taken, with line feeds alone, and whom it was for. */
-export type Taken = { readonly from: string; readonly to: ReadonlyArray<string>; readonly message: string }
+type Taken = { readonly from: string; readonly to: ReadonlyArray<string>; readonly message: string }
 
 /** The server answers each of these; `end` is the line that ends a message. */
 export type SmtpStep = 'greeting' | 'EHLO' | 'MAIL' | 'RCPT' | 'DATA' | 'end' | 'QUIT' | 'RSET'

@@ -7,7 +7,7 @@ import { accountId, deliveryId, openAccountCommand, webhookId, webhookSettings }
 import { rightOf } from '../right-of.js'
 
 /** An account with one webhook, whose members are to be notified. */
-export type AccountWithWebhook = {
+type AccountWithWebhook = {
   readonly inAccount: (command: AccountCommand) => Promise<void>
   /** Gives the event. */
   readonly turnOff: () => Promise<Recorded<DomainEvent> | undefined>

@@ -2,7 +2,7 @@ import type { EventStore } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 
 /** What the reads of streams brought. */
-export type Reads = { readonly calls: number; readonly events: number; readonly bytes: number }
+type Reads = { readonly calls: number; readonly events: number; readonly bytes: number }
 
 /** The same store, which counts what is read of the streams of a category: by stream, since a test asked last. */
 export const countedReads = (

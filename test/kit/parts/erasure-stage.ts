@@ -43,7 +43,7 @@ type ManagerOptions = {
 type RunOptions = ManagerOptions & { readonly stopping: AbortSignal }
 
 /** What anybody is given of the log. */
-export const visibleIn = async (store: Pick<EventStore, 'history'>): Promise<History> => {
+const visibleIn = async (store: Pick<EventStore, 'history'>): Promise<History> => {
   const all: Array<Recorded<DomainEvent>> = []
   for await (const { events } of store.history(beginning, categories, neverAborted)) all.push(...events)
   return all

@@ -32,7 +32,7 @@ type Process = {
 type Running<P> = { readonly life: Life; readonly process: P; isUp: boolean }
 
 /** Processes that follow each other on the same stores, one at a time, each until it crashes. */
-export type Lives<P> = {
+type Lives<P> = {
   readonly log: ReturnType<typeof memoryLog>
   readonly state: ReturnType<typeof documentState>
   readonly head: () => Position
