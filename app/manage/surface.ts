@@ -26,7 +26,7 @@ import { testSendEndpoints } from './webhooks/test-send.js'
 import { turningOnEndpoints } from './webhooks/turning-on.js'
 import { webhookEndpoints } from './webhooks/webhooks.js'
 
-/** What the dashboard and scripts use. */
+/** What whoever runs the service, and their scripts, use. There is no dashboard yet: it would use this. */
 export const manageSurface = (ports: ManagePorts, operatorKey: string): Surface<Operator> => ({
   name: 'manage',
   prefix: '/manage/v1',

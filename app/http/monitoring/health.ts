@@ -8,7 +8,7 @@ import { lagsOf, type ObservedFollower } from './lags.js'
 export type HealthPorts = {
   readonly store: EventStore
   readonly time: Pick<Time, 'sleep'>
-  /** Those that one process at a time runs, and those of this one. */
+  /** Those that run under leases, in whichever process, and those of this process alone. */
   readonly followers: () => ReadonlyArray<ObservedFollower>
   /** Undefined where it can't be told. */
   readonly parkedCounts: () => Promise<ReadonlyArray<ParkedCount> | undefined>
