@@ -1,5 +1,5 @@
 import { refined, Text } from './codec.js'
-import { isLinkTarget, mostLinks } from './tracked-link.js'
+import { linkTarget, mostLinks } from './tracked-link.js'
 
 /** Characters that a field adds to a message at most: vendors send what they like, and every character costs. */
 const longestValue = 60
@@ -40,7 +40,8 @@ export type FieldValues = { readonly [name: string]: string | undefined }
 /** What is wrong with the template of a message, as what it must be; undefined where nothing is. */
 export const templateProblem = (template: string, known: ReadonlySet<string>): string | undefined => {
   const links = linksIn(template)
-  if (!links.every(isLinkTarget)) return 'a text whose {{link:…}} each hold an http or https URL'
+  if (links.some((url) => linkTarget(url) === undefined))
+    return 'a text whose {{link:…}} each hold an http or https URL'
   if (links.length > mostLinks) return `a text with at most ${mostLinks} links`
   const withoutLinks = template.replaceAll(link, '')
   const names = [...withoutLinks.matchAll(placeholder)].map(([, name = '']) => name)

@@ -28,5 +28,5 @@ export const linkFromPath = (text: string): { readonly code: string; readonly in
   return found === undefined ? undefined : { code: found, index: Number(index) }
 }
 
-/** Where a message may lead to. */
-export const isLinkTarget = (text: string): boolean => webAddressFromText(text) !== undefined
+/** Where a link of a message leads to, in ASCII alone, as a header needs it; undefined where it may not lead there. */
+export const linkTarget = (text: string): string | undefined => webAddressFromText(text)?.href

@@ -3,7 +3,7 @@ import { openingIdOf } from '../../domain/derived-id.js'
 import { engagement } from '../../domain/engagement.js'
 import type { Clock, EventStore, Logger, Time } from '../../domain/ports.js'
 import { E, flow, TE, type Either } from '../../domain/prelude.js'
-import { linkFromPath } from '../../domain/tracked-link.js'
+import { linkFromPath, linkTarget } from '../../domain/tracked-link.js'
 import type { Queries } from '../../projections/queries.js'
 import { messages, type MessageDocument } from '../../projections/read-models/messages.js'
 import { haveCaughtUp, type ReadModelFollower } from '../commands/caught-up-read-models.js'
@@ -23,8 +23,13 @@ type LinkPorts = {
   readonly logger: Logger
 }
 
-/** A tracked link of a message, and where it leads to. */
-type Link = { readonly document: MessageDocument; readonly index: number; readonly url: string }
+/** A tracked link of a message: its URL as the playbook has it, and where it leads to. */
+type Link = {
+  readonly document: MessageDocument
+  readonly index: number
+  readonly url: string
+  readonly target: string
+}
 
 /** The short links of messages: each opening is sent on, and the first one by a person fires `link_clicked`. */
 export const linksSurface = (ports: LinkPorts): Surface<undefined> => ({
@@ -43,7 +48,7 @@ export const linksSurface = (ports: LinkPorts): Surface<undefined> => ({
           message: 'there is nothing at this path',
         }),
         bind('recorded', ({ request, link }) => TE.fromTask(() => recordOpening(ports, request, link))),
-        TE.map(({ link: { url } }) => ({ status: 302, body: '', headers: { ...headers, location: url } })),
+        TE.map(({ link: { target } }) => ({ status: 302, body: '', headers: { ...headers, location: target } })),
       ),
     },
   ],
@@ -76,7 +81,9 @@ const linkShown = async (
   if (E.isLeft(found)) return found
   const document = found.right[0]?.document
   const url = document?.link_urls?.[named.index]
-  return E.right(document === undefined || url === undefined ? undefined : { document, index: named.index, url })
+  const target = linkTarget(url ?? '')
+  if (document === undefined || url === undefined || target === undefined) return E.right(undefined)
+  return E.right({ document, index: named.index, url, target })
 }
 
 /** Messengers and scanners look at a link before a person does, and browsers where a person may go next. */

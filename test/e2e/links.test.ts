@@ -9,9 +9,7 @@ import { until } from '../kit/time/until.js'
 const site = serviceForFile()
 
 const target = 'https://www.example.com/quote?from=text'
-const steps = [
-  { message: `Your quote: {{link:${target}}}, or call: {{link:https://www.example.com/call}}`, delay_minutes: 0 },
-]
+const text = `Your quote: {{link:${target}}}, or call: {{link:https://www.example.com/call}}`
 
 /** The links in the first message to a lead of the account. */
 const linked = async (account: Account) => {
@@ -27,9 +25,9 @@ const linked = async (account: Account) => {
   return { contact_id, first, second }
 }
 
-const linking = async (): Promise<Account> => {
+const linking = async (message = text): Promise<Account> => {
   const account = await openAccount(site)
-  const changed = { steps, quiet_hours: null }
+  const changed = { steps: [{ message, delay_minutes: 0 }], quiet_hours: null }
   await account.manage('PATCH', `/playbooks/${account.playbookId}`, changed)
   return account
 }
@@ -66,6 +64,25 @@ test('a link of a message leads to its target, and its first opening by a person
   )
   t.deepEqual(await clicksOf(neighbour, other.contact_id), [])
 })
+
+for (const [what, url, location] of [
+  [
+    'with letters beyond Latin-1',
+    'https://例え.example/見積?名=値',
+    'https://xn--r8jz45g.example/%E8%A6%8B%E7%A9%8D?%E5%90%8D=%E5%80%A4',
+  ],
+  ['with letters of Latin-1', 'https://a.example/café', 'https://a.example/caf%C3%A9'],
+  ['with half of a surrogate pair', 'https://a.example/\ud800', 'https://a.example/%EF%BF%BD'],
+  ['without slashes before its host', 'https:a.example', 'https://a.example/'],
+] as const) {
+  test(`a link ${what} leads to its target`, async (t) => {
+    const account = await linking(`Your quote: {{link:${url}}}`)
+    const { first } = await linked(account)
+    const { status, headers } = await open(first)
+    t.is(status, 302)
+    t.is(headers.location, location)
+  })
+}
 
 for (const [looksAt, headers, method] of [
   ['iMessage', { 'user-agent': 'Mozilla/5.0 (Macintosh) facebookexternalhit/1.1 Facebot Twitterbot/1.0' }],
