@@ -2,6 +2,7 @@ import { categories as allCategories, type DomainEvent } from '../../domain/even
 import type { Position, Recorded } from '../../domain/event.js'
 import type { LogReader } from '../../domain/ports.js'
 import { shownData } from '../../domain/personal-data.js'
+import { wellFormed } from '../../domain/well-formed.js'
 import { selectedBy } from './event-selection.js'
 import type { ReplayRequest } from './replay-request.js'
 
@@ -68,5 +69,6 @@ export const replayed = (
   at: event.time,
   correlation_id: event.correlationId,
   causation_id: event.causationId,
-  data: shownData(event, shown),
+  // Older versions stored texts that no reader of Parquet, and few of JSON, take.
+  data: wellFormed(shownData(event, shown)),
 })

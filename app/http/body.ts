@@ -3,6 +3,7 @@ import type { Context } from 'koa'
 import { isUtf8 } from 'node:buffer'
 import type { IncomingHttpHeaders } from 'node:http'
 import { E, type Either } from '../../domain/prelude.js'
+import { wellFormed } from '../../domain/well-formed.js'
 import type { Problem } from './problem.js'
 
 /** Enough for any lead, and little enough for many bodies to be in memory at once. */
@@ -13,7 +14,8 @@ export type BodyReader = (ctx: Context) => Promise<Either<Problem, unknown>>
 
 /**
  * Reads JSON and form bodies. The field names of a form stand as they were sent: brackets and dots mean nothing here,
- * and a name that comes twice becomes a list.
+ * and a name that comes twice becomes a list. Texts and names are well formed, but where there are forms alone: whoever
+ * signed one signed it as it was sent.
  */
 export const bodyReaderFor = (bodies: ReadonlyArray<'json' | 'form'>): BodyReader => {
   const parserOf = (encoding: Charset) => bodyParser(optionsFor(bodies, encoding))
@@ -28,9 +30,13 @@ export const bodyReaderFor = (bodies: ReadonlyArray<'json' | 'form'>): BodyReade
     const tooDeep = depthProblem(body)
     if (tooDeep !== undefined) return E.left(tooDeep)
     // Where a form may come as well every value is a text.
-    return E.right(bodies.includes('form') ? withNumbersAsSent(body, rawBody) : body)
+    const fields = bodies.includes('form') ? withNumbersAsSent(body, rawBody) : body
+    return E.right(bodies.includes('json') && mayBeMalformed(rawBody) ? wellFormed(fields) : fields)
   }
 }
+
+/** Only an escape of JSON can be half of a surrogate pair: few bodies have to be looked through. */
+const mayBeMalformed = (raw: string): boolean => ['\\u', '%00', '\0'].some((sign) => raw.includes(sign))
 
 const optionsFor = (bodies: ReadonlyArray<'json' | 'form'>, encoding: Charset) => ({
   enableTypes: [...bodies],

@@ -3,6 +3,7 @@ import type { Problem } from '../http/problem.js'
 import { bind } from '../http/steps.js'
 import { TE, type TaskEither } from '../../domain/prelude.js'
 import type { TextProvider } from '../../domain/text-provider.js'
+import { wellFormed } from '../../domain/well-formed.js'
 
 const forbidden: Problem = { kind: 'forbidden', message: 'the signature is not that of the provider' }
 
@@ -12,13 +13,12 @@ export const withSignedForm = <Context extends HasRequest>(
   pathOf: (request: Request) => string,
 ) =>
   bind('form', ({ request }: Context): TaskEither<Problem, URLSearchParams> => {
-    const form = formIn(request)
-    const isGenuine = isSigned(pathOf(request), form, request.header)
-    return isGenuine ? TE.right(form) : TE.left(forbidden)
+    const isGenuine = isSigned(pathOf(request), formFrom(request.body), request.header)
+    return isGenuine ? TE.right(formFrom(wellFormed(request.body))) : TE.left(forbidden)
   })
 
 /** A field that comes twice is a list in the body. */
-const formIn = ({ body }: Request): URLSearchParams =>
+const formFrom = (body: unknown): URLSearchParams =>
   new URLSearchParams(
     Object.entries((body ?? {}) as Readonly<Record<string, string | ReadonlyArray<string>>>).flatMap(([name, value]) =>
       [value].flat().map((one): [string, string] => [name, one]),

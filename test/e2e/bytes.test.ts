@@ -69,6 +69,8 @@ test('a JSON lead with any byte changed is accepted or refused', async (t) => {
   await isWell(t)
 })
 
+const asStored = (text: string): string => text.toWellFormed().replaceAll('\0', '\ufffd')
+
 test('any JSON value under any name is accepted or refused, and what is accepted can be read', async (t) => {
   const account = await openAccount(site)
   const name = fc.oneof(fc.string({ unit: codePoint, maxLength: 30 }), fc.constantFrom(...Object.keys(lead())))
@@ -79,7 +81,7 @@ test('any JSON value under any name is accepted or refused, and what is accepted
     const contact = having(await account.rest(`/contacts/${idsOf(answer).contact_id}`), 'contact')
     for (const [field, value] of Object.entries(extra)) {
       if (typeof value !== 'string' || value.trim() === '' || field in lead()) continue
-      assert.equal(contact.additional_info[field], value)
+      assert.equal(contact.additional_info[asStored(field)], asStored(value))
     }
   })
   await holdsAsync(t, property, { numRuns: 200, includeErrorInReport: true })
@@ -216,7 +218,7 @@ test('JSON that is nested as deep as a body allows is accepted or refused, where
   await isWell(t)
 })
 
-test('NUL, lone surrogates and invalid UTF-8 in a field harm nobody', async (t) => {
+test('NUL, lone surrogates and invalid UTF-8 in a field become U+FFFD and harm nobody', async (t) => {
   const account = await openAccount(site)
   const phone = newPhone()
   const texts = ['a\\u0000b', '\\ud800', '\\udfff\\ud800', 'a\\u2028b', '\\u202eevil']
@@ -224,7 +226,7 @@ test('NUL, lone surrogates and invalid UTF-8 in a field harm nobody', async (t) 
     const body = JSON.stringify(lead({ phone })).replace('"Ada"', `"${text}"`)
     const answer = await post(account.postUrl, body)
     t.is(answer.status, 200, text)
-    t.is(having(await account.find(phone), 'contact').first_name, JSON.parse(`"${text}"`) as string, text)
+    t.is(having(await account.find(phone), 'contact').first_name, asStored(JSON.parse(`"${text}"`) as string), text)
     t.is((await account.manage('GET', `/contacts/${idsOf(answer).contact_id}/timeline`)).status, 200, text)
   }
   const whole = Buffer.from(JSON.stringify(lead({ phone })))
@@ -233,6 +235,27 @@ test('NUL, lone surrogates and invalid UTF-8 in a field harm nobody', async (t) 
   t.is((await account.find(phone)).status, 200)
   t.is((await post(account.postUrl, 'first_name=%ff%00%ed%a0%80&phone=%', form)).status, 400)
   await isWell(t)
+})
+
+test('NUL and lone surrogates in a name, further in and in a form become U+FFFD', async (t) => {
+  const account = await openAccount(site)
+  const shown = async (answer: Answer) => {
+    const { additional_info } = having(await account.rest(`/contacts/${idsOf(answer).contact_id}`), 'contact')
+    return Object.entries(additional_info).filter(([name]) => name.includes('\ufffd') || name === 'more')
+  }
+  const json = await post(account.postUrl, withExtra(String.raw`"a\ud800":7,"more":{"b\u0000":["\udfff",1.50]}`))
+  t.deepEqual(await shown(json), [
+    ['a\ufffd', '7'],
+    ['more', '{"b\ufffd":["\ufffd",1.5]}'],
+  ])
+  const fields = String(new URLSearchParams(formLead()))
+  t.deepEqual(await shown(await post(account.postUrl, `${fields}&a%00=b%00&more=c\0`, form)), [
+    ['a\ufffd', 'b\ufffd'],
+    ['more', 'c\ufffd'],
+  ])
+  const title = 'Ads \0\ud800'
+  const made = await account.manage('POST', '/marketing_sources', { title, playbook_id: account.playbookId })
+  t.is(having(made, 'marketing_source')['title'], asStored(title))
 })
 
 test('__proto__, constructor and prototype change nothing for anybody else', async (t) => {

@@ -24,6 +24,14 @@ test('a YES that the provider marks as START is what it says where nobody opted 
   }
 })
 
+test('a text with a NUL is heard as the provider signed it, and shown with U+FFFD in its stead', async (t) => {
+  const { following, submit, write } = await openTextingStage(t)
+  const person = await submit(await following('Example Agency'))
+  await isTexted(person)
+  t.is(await write(person.phone, number, 'How\0much?'), 204)
+  t.deepEqual(await inboundOf(person), ['How\ufffdmuch?'])
+})
+
 test('what the provider marks as HELP is no reply, and is answered by the provider alone', async (t) => {
   const { following, submit, write } = await openTextingStage(t)
   const person = await submit(await following('Example Agency'))

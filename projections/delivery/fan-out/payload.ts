@@ -2,11 +2,13 @@ import { typeOf, type Activity, type ActivityLabel } from '../../../domain/activ
 import type { Originator } from '../../../domain/lead.js'
 import { unreachable } from '../../../domain/prelude.js'
 import type { PayloadFormat } from '../../../domain/webhook.js'
+import { wellFormed } from '../../../domain/well-formed.js'
 import type { Contact } from '../../from-streams/contact.js'
 
 /**
  * The body of a webhook request: `agent` is the shape of contract 6.2, `flat` that of contract 6.3. The originators
- * stand in every payload of a lead that carried one.
+ * stand in every payload of a lead that carried one. Older versions stored texts that strict receivers refuse: what is
+ * sent is well formed.
  */
 export const payloadOf = (
   format: PayloadFormat,
@@ -16,13 +18,13 @@ export const payloadOf = (
 ): string => {
   switch (format) {
     case 'agent':
-      return JSON.stringify({
+      return textOf({
         activity: shownActivity(activity),
         contact,
         ...(originators.length === 0 ? {} : { lead_originators: originators }),
       })
     case 'flat':
-      return JSON.stringify({
+      return textOf({
         activity_type: activity.type,
         activity_label: activity.label,
         lead_originators: originators,
@@ -31,6 +33,8 @@ export const payloadOf = (
       return unreachable(format)
   }
 }
+
+const textOf = (payload: unknown): string => JSON.stringify(wellFormed(payload))
 
 /**
  * The body of a test (contract 6.5): a made-up contact, and null wherever a time or an id would be of something saved.

@@ -7,6 +7,9 @@ import { beginning, positionOf, type Recorded } from '../../../domain/event.js'
 import type { LogReader } from '../../../domain/ports.js'
 import { UndecodableEvent } from '../../../domain/store-failed.js'
 import { memoryEventStore, memoryLog } from '../../kit/memory/event-store.js'
+import { newEvent } from '../../kit/domain/new-events.js'
+import { contactCreated, contactId, details } from '../../kit/domain/samples.js'
+import { rightOf } from '../../kit/right-of.js'
 import type { History } from '../../kit/domain/histories.js'
 import { livelyHistory, writeHistory } from '../../kit/domain/lively-history.js'
 import { openEventStoreDb } from '../../kit/stores/eventstoredb.js'
@@ -130,6 +133,18 @@ test('a replay that follows gives what is appended later, until it is told to en
     if (seen.length === history.length) ending.abort()
   }
   t.deepEqual(seen, idsOf(history))
+})
+
+test('what was stored with NUL or half of a surrogate pair is well formed', async (t) => {
+  const data = { ...contactCreated.data, details: details({ first_name: 'a\0\ud800' }) }
+  const store = memoryEventStore(memoryLog())
+  rightOf(
+    await store.append(`contact-${contactId()}`, 'no-stream', [
+      newEvent(1, { ...contactCreated, data } as DomainEvent),
+    ]),
+  )
+  const [event] = await replayed(store)
+  t.like(event?.data, { details: details({ first_name: 'a\ufffd\ufffd' }) })
 })
 
 test('an event that can not be read keeps nobody from what stands behind it', async (t) => {

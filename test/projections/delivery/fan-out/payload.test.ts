@@ -75,6 +75,12 @@ test('the flat format is exactly that of contract 6.3', (t) => {
   )
 })
 
+test('what was stored with NUL or half of a surrogate pair is well formed', (t) => {
+  const spoilt = { ...contact, first_name: 'a\0', additional_info: { '\ud800': 'b' } }
+  const { contact: shown } = JSON.parse(payloadOf('agent', activity(), spoilt, [])) as { readonly contact: unknown }
+  t.deepEqual(shown, { ...contact, first_name: 'a\ufffd', additional_info: { '\ufffd': 'b' } })
+})
+
 test('properties arrive as they were recorded', (t) => {
   holds(
     t,
