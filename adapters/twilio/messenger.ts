@@ -56,8 +56,8 @@ export const twilioMessenger = (
   return {
     send: async (message) => {
       // It counts from when Twilio takes it, which may be that late.
-      const validity = secondsUntil(message.validUntil, later(clock.now(), timeLimit))
-      if (validity !== undefined && validity < 1) {
+      const validity = validityUntil(message.validUntil, later(clock.now(), timeLimit))
+      if (validity < 1) {
         return { kind: 'failed', reason: 'its time is over', retryAt: undefined }
       }
       const form = formOf(message.from ?? account.sender, message, statusCallbackOf(message.id), validity)
@@ -86,24 +86,24 @@ const erasureOf = (answer: TwilioAnswer): CopyErasure => {
 /** Seconds after which Twilio fails a message that still waits. It takes more by now, but this much it always took. */
 const longestValidity = 14_400
 
-/** Rounded down, so that the message is never valid for longer. */
-const secondsUntil = (end: Instant | undefined, now: Instant): number | undefined =>
+/** In seconds, rounded down, so that the message is never valid for longer. */
+const validityUntil = (end: Instant | undefined, now: Instant): number =>
   end === undefined
-    ? undefined
+    ? longestValidity
     : Math.min(longestValidity, Math.floor((millisecondsOf(end) - millisecondsOf(now)) / 1_000))
 
 const formOf = (
   sender: string,
   { to, text }: OutgoingMessage,
   statusCallback: string,
-  validity: number | undefined,
+  validity: number,
 ): URLSearchParams =>
   new URLSearchParams({
     To: to,
     [isMessagingService(sender) ? 'MessagingServiceSid' : 'From']: sender,
     Body: text,
     StatusCallback: statusCallback,
-    ...(validity === undefined ? {} : { ValidityPeriod: String(validity) }),
+    ValidityPeriod: String(validity),
   })
 
 const Taken = t.type({ sid: t.string })

@@ -17,6 +17,7 @@ test('a text is sent once, from the number, and reports to a URL that names it',
     From: number,
     Body: 'Hello Ada, “welcome”. Reply STOP to end.',
     StatusCallback: 'https://leads.example.com/messaging/twilio/status/msg_00000000000000000000000001',
+    ValidityPeriod: '14400',
   })
 })
 
