@@ -71,25 +71,30 @@ export const Text = new t.Type<string, string, unknown>(
   t.identity,
 )
 
-const longestTitle = 1_000
-
-const ShortText = refined(
-  `a text of at most ${longestTitle.toLocaleString('en-US')} characters`,
-  (value): value is string => typeof value === 'string' && value.trim().length <= longestTitle,
-)
+/** A text of at most so many characters. */
+const shortText = (longest: number): t.Type<string> => {
+  const Short = refined(
+    `a text of at most ${longest.toLocaleString('en-US')} characters`,
+    (value): value is string => typeof value === 'string' && value.trim().length <= longest,
+  )
+  return new t.Type<string, string, unknown>(
+    Text.name,
+    (value): value is string => Text.is(value) && Short.is(value),
+    (value, context) => {
+      if (Short.is(value)) return Text.validate(value, context)
+      const entry = context.at(-1)
+      const isTooLong = typeof value === 'string' && entry !== undefined
+      return t.failure(value, isTooLong ? [...context.slice(0, -1), { ...entry, type: Short }] : context)
+    },
+    t.identity,
+  )
+}
 
 /** A text that events carry along, so that their size has a bound. */
-export const Title = new t.Type<string, string, unknown>(
-  Text.name,
-  (value): value is string => Text.is(value) && ShortText.is(value),
-  (value, context) => {
-    if (ShortText.is(value)) return Text.validate(value, context)
-    const entry = context.at(-1)
-    const isTooLong = typeof value === 'string' && entry !== undefined
-    return t.failure(value, isTooLong ? [...context.slice(0, -1), { ...entry, type: ShortText }] : context)
-  },
-  t.identity,
-)
+export const Title = shortText(1_000)
+
+/** What a setting calls a field of leads. */
+export const FieldName = shortText(200)
 
 /** A whole number from 0 to 2^53-1. `t.number` would accept NaN. */
 export const NaturalNumber = refined(

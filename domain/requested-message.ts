@@ -1,6 +1,7 @@
 import type { ContactState } from './contact.js'
 import type { EngagementState } from './engagement.js'
 import type { Instant } from './instant.js'
+import { messageOf } from './message-template.js'
 import type { MessageState } from './message.js'
 import type { PlaybookSettings } from './playbook.js'
 import { postpone, type Postponement } from './postponement.js'
@@ -72,17 +73,18 @@ const answer = (
   if (!account.enabled) return withdrawn('the account is disabled')
   if (purpose === 'confirmation')
     return contact.optedOut
-      ? { kind: 'send', text: confirmationText(account.title), validUntil }
+      ? { kind: 'send', text: answerOf(confirmation, account.title), validUntil }
       : withdrawn('the contact opted in again')
   if (sentInLastDay.length >= mostHelpInDay) return withdrawn('the contact got too many messages in a day')
-  return { kind: 'send', text: account.helpText ?? standardHelpText(account.title), validUntil }
+  return { kind: 'send', text: account.helpText ?? answerOf(standardHelp, account.title), validUntil }
 }
 
-const confirmationText = (account: string): string =>
-  `You will get no more messages from ${account}. Reply START to get them again.`
+const confirmation = 'You will get no more messages from {{account}}. Reply START to get them again.'
 
-const standardHelpText = (account: string): string =>
-  `${account}: we write since you asked us for an offer. Reply STOP to get no more messages.`
+const standardHelp = '{{account}}: we write since you asked us for an offer. Reply STOP to get no more messages.'
+
+/** By template, as the messages of steps: a title may have any length. */
+const answerOf = (template: string, title: string): string => messageOf(template, { account: title }, () => '')
 
 /**
  * Opt-outs, quiet hours, a state's limit and a consent that is to be verified (contract 4.6.1) hold for members too.

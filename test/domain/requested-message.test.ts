@@ -21,6 +21,7 @@ type Known = {
   readonly person?: ReadonlyArray<ContactEvent>
   readonly conversation?: ReadonlyArray<EngagementEvent>
   readonly enabled?: boolean
+  readonly title?: string
   readonly consent?: 'awaited'
   readonly quiet?: typeof defaultSettings.quiet_hours
   readonly sentInLastDay?: ReadonlyArray<ReturnType<typeof at>>
@@ -36,6 +37,7 @@ const next = (purpose: Purpose, known: Known = {}): NextTry => {
     data: { ...messageIds, purpose, text, expires_at: at(60 * minute) },
   }
   const { story = [], person = [], conversation = [], enabled = true, quiet = null, after = 0, consent } = known
+  const { title = 'Example Agency' } = known
   const followUp = consent && { follow_up: { playbook_version: 1, first_step_at: at(), consent } }
   return nextTryOf({
     message: fold(message, message.initial, [requested, ...story]),
@@ -45,7 +47,7 @@ const next = (purpose: Purpose, known: Known = {}): NextTry => {
       ...conversation,
     ]),
     settings: { ...defaultSettings, quiet_hours: quiet },
-    account: { title: 'Example Agency', enabled, helpText: null },
+    account: { title, enabled, helpText: null },
     sentInLastDay: known.sentInLastDay ?? [],
     heldUntil: known.heldUntil,
     now: at(after),
@@ -53,6 +55,24 @@ const next = (purpose: Purpose, known: Known = {}): NextTry => {
 }
 
 const allDay = { from: '00:00', to: '23:59' }
+
+test('an answer names the account, as steps do: with 60 characters at most, on one line', (t) => {
+  const optOut = { person: [optedOut] }
+  t.like(next('confirmation', optOut), {
+    text: 'You will get no more messages from Example Agency. Reply START to get them again.',
+  })
+  t.like(next('help'), {
+    text: 'Example Agency: we write since you asked us for an offer. Reply STOP to get no more messages.',
+  })
+  const title = `Great\n${'x'.repeat(53)}😀${'y'.repeat(90_000)}`
+  const shown = `Great ${'x'.repeat(53)}`
+  t.like(next('confirmation', { ...optOut, title }), {
+    text: `You will get no more messages from ${shown}. Reply START to get them again.`,
+  })
+  t.like(next('help', { title }), {
+    text: `${shown}: we write since you asked us for an offer. Reply STOP to get no more messages.`,
+  })
+})
 
 test('an opt-out is confirmed although the contact opted out, at whatever hour', (t) => {
   t.like(next('confirmation', { person: [optedOut], quiet: allDay }), { kind: 'send', validUntil: at(60 * minute) })

@@ -1,6 +1,6 @@
 import test from 'ava'
 import { bearer, having, send, sendJson, type Answer } from '../kit/network/http.js'
-import { openAccount } from '../kit/service/account.js'
+import { manage, openAccount } from '../kit/service/account.js'
 import { lead } from '../kit/service/leads.js'
 import { serviceForFile } from '../kit/service/in-process-service.js'
 
@@ -114,4 +114,18 @@ test('an activity report with more than 32 kB of note and properties is 413, and
   t.deepEqual(tooLong.body.errors, ['title must be a text of at most 1,000 characters'])
   t.is((await define('x'.repeat(1_000))).status, 201)
   t.deepEqual((await define(' ')).body.errors, ['title must be a text that is not blank'])
+})
+
+test('the title of an account and the field that a source names have an end, too', async (t) => {
+  const account = await openAccount(site)
+  const title = 'x'.repeat(1_001)
+  const opened = await manage(site, 'POST', '/accounts', { title })
+  t.is(opened.status, 400)
+  t.deepEqual(opened.body.errors, ['title must be a text of at most 1,000 characters'])
+  const naming = (originator_field: string) =>
+    account.manage('POST', '/marketing_sources', { title: 'x', playbook_id: account.playbookId, originator_field })
+  t.deepEqual((await naming('x'.repeat(201))).body.errors, [
+    'originator_field must be a text of at most 200 characters',
+  ])
+  t.is((await naming('x'.repeat(200))).status, 201)
 })

@@ -62,9 +62,11 @@ test('whatever is wrong with a playbook is named, and nothing is stored', async 
     [{ steps: Array(51).fill({ message: 'Hi', delay_minutes: 0 }) }, /^steps must be a list of at most 50 steps$/],
     [{ required_fields: Array(498).fill('pet') }, /^required_fields must be a list of at most 497 field names$/],
     [
-      { required_fields: ['x'.repeat(32 * 1024), 'é'] },
+      { required_fields: Array.from({ length: 164 }, (_, n) => String(n).padEnd(200, 'x')) },
       /^required_fields must be field names that have at most 32 kB of UTF-8 in all$/,
     ],
+    [{ required_fields: ['a', 'x'.repeat(201)] }, /^required_fields\.1 must be a text of at most 200 characters$/],
+    [{ title: 'x'.repeat(1_001) }, /^title must be a text of at most 1,000 characters$/],
     [
       { reply_rules: [{ words: ['x'.repeat(1_001)], outcome: 'qualified' }] },
       /^reply_rules\.0\.words\.0 must be a text of at most 1,000/,

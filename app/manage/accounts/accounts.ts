@@ -1,5 +1,5 @@
 import { account } from '../../../domain/account.js'
-import { t, Text } from '../../../domain/codec.js'
+import { t, Title } from '../../../domain/codec.js'
 import { flow } from '../../../domain/prelude.js'
 import type { Endpoint } from '../../http/endpoint.js'
 import { answer, execute, withBody } from '../../http/steps.js'
@@ -8,7 +8,7 @@ import type { Operator } from '../operator.js'
 import type { ManagePorts } from '../ports.js'
 import { openAccount } from './account-opening.js'
 
-const OpenRequest = t.type({ title: Text })
+const OpenRequest = t.type({ title: Title })
 const ChangeRequest = t.type({ enabled: t.boolean })
 
 /** Opening an account, and enabling or disabling it. */

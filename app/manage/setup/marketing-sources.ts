@@ -1,4 +1,4 @@
-import { optional, t, Text, Title } from '../../../domain/codec.js'
+import { FieldName, optional, t, Title } from '../../../domain/codec.js'
 import { PlaybookId, SourceId, type AccountId } from '../../../domain/ids.js'
 import {
   marketingSource,
@@ -20,7 +20,7 @@ import { withPage } from '../page.js'
 import type { ManagePorts } from '../ports.js'
 import { createSource, type CreatedSource } from './source-creation.js'
 
-const CreateRequest = t.type({ title: Title, playbook_id: PlaybookId, originator_field: optional(Text) })
+const CreateRequest = t.type({ title: Title, playbook_id: PlaybookId, originator_field: optional(FieldName) })
 const ChangeRequest = t.type({
   suspended: optional(t.boolean),
   limit_per_minute: t.union([t.undefined, ChangedLimit], ChangedLimit.name),

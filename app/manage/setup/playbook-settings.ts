@@ -1,4 +1,4 @@
-import { NaturalNumber, optional, refined, t, Text, Title } from '../../../domain/codec.js'
+import { FieldName, NaturalNumber, optional, refined, t, Text, Title } from '../../../domain/codec.js'
 import { E } from '../../../domain/prelude.js'
 import { ReplyOutcome, Weekday, type PlaybookSettings } from '../../../domain/playbook.js'
 import { mostRequiredFields } from '../../../domain/submission.js'
@@ -45,7 +45,9 @@ const Words = listOf(Word, 'a list of 1 to 100 words', { least: 1, most: 100 })
 
 const ReplyRule = t.strict({ words: Words, outcome: ReplyOutcome })
 
-const FieldNames = listOf(Text, `a list of at most ${mostRequiredFields} field names`, { most: mostRequiredFields })
+const FieldNames = listOf(FieldName, `a list of at most ${mostRequiredFields} field names`, {
+  most: mostRequiredFields,
+})
 
 const settings = {
   required_fields: optional(FieldNames),
@@ -75,8 +77,8 @@ const DistinctHours = new t.Type<Hours, Hours, unknown>(
 /** Null means that there are none. */
 const Quiet = t.union([t.null, t.undefined, DistinctHours], 'quiet hours or null')
 
-export const NewPlaybook = t.strict({ title: Text, quiet_hours: Quiet, ...settings })
-export const PlaybookChange = t.strict({ title: optional(Text), quiet_hours: Quiet, ...settings })
+export const NewPlaybook = t.strict({ title: Title, quiet_hours: Quiet, ...settings })
+export const PlaybookChange = t.strict({ title: optional(Title), quiet_hours: Quiet, ...settings })
 
 /** The settings that a request names. */
 export const sentSettings = (request: t.TypeOf<typeof PlaybookChange>): Partial<PlaybookSettings> =>
