@@ -29,8 +29,7 @@ export const bodyReaderFor = (bodies: ReadonlyArray<'json' | 'form'>): BodyReade
     const body = rawBody === '' ? {} : parsed
     const tooDeep = depthProblem(body)
     if (tooDeep !== undefined) return E.left(tooDeep)
-    // Where a form may come as well every value is a text.
-    const fields = bodies.includes('form') ? withNumbersAsSent(body, rawBody) : body
+    const fields = withNumbersAsSent(body, rawBody, bodies.includes('form') ? isTextOfLead : isRoundedFraction)
     return E.right(bodies.includes('json') && mayBeMalformed(rawBody) ? wellFormed(fields) : fields)
   }
 }
@@ -72,18 +71,27 @@ const formFields = (text: string): Readonly<Record<string, unknown>> => {
 /** A text, a number or a bracket of JSON. */
 const token = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|[[\]{}]/g
 
+/** Whether a number becomes the text that was sent. `depth`: 1 for one that is a field. */
+type IsText = (number: string, depth: number) => boolean
+
 /**
- * A body of JSON again, `raw`, with the numbers that are fields as the text that was sent. A number further in is part
- * of a field's JSON: it stays one, unless JavaScript can't hold all its digits, which an id may need.
+ * Where a form may come as well every field is a text. A number further in is part of a field's JSON: it stays one,
+ * unless JavaScript can't hold all its digits, which an id may need.
  */
-const withNumbersAsSent = (body: unknown, raw: string): unknown => {
+const isTextOfLead: IsText = (number, depth) => (depth > 1 ? losesDigits(number) : String(Number(number)) !== number)
+
+/** JavaScript would take it for a whole number, which was not sent. */
+const isRoundedFraction: IsText = (number) =>
+  /\.|e-/i.test(number) && Number.isInteger(Number(number)) && losesDigits(number)
+
+/** A body of JSON again, `raw`, with some numbers as the text that was sent. */
+const withNumbersAsSent = (body: unknown, raw: string, isText: IsText): unknown => {
   if (!hasNumber(body)) return body
   let depth = 0
   const asSent = (text: string): string => {
     if (text === '{' || text === '[') depth += 1
     else if (text === '}' || text === ']') depth -= 1
-    else if (!text.startsWith('"') && (depth > 1 ? losesDigits(text) : String(Number(text)) !== text))
-      return `"${text}"`
+    else if (!text.startsWith('"') && isText(text, depth)) return `"${text}"`
     return text
   }
   return JSON.parse(raw.replace(token, asSent))

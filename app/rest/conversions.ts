@@ -32,10 +32,12 @@ type ConversionPorts = {
   readonly hasPendingReactions: HasPendingReactions
 }
 
-/** Up to 2^53-1; a negative one is refused later, by the domain, with another status (contract 4.5, rule 5). */
+const mostCents = Number.MAX_SAFE_INTEGER
+
+/** A negative one is refused later, by the domain, with another status (contract 4.5, rule 5). */
 const Cents = refined(
-  'a whole number of cents',
-  (value): value is number => Number.isInteger(value) && (value as number) <= Number.MAX_SAFE_INTEGER,
+  `a whole number of cents up to ${mostCents.toLocaleString('en-US')}`,
+  (value): value is number => Number.isInteger(value) && (value as number) <= mostCents,
 )
 
 const Identifier = refined('an id', (value): value is string => typeof value === 'string' && value.trim() !== '')

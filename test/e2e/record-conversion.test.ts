@@ -104,6 +104,24 @@ test('a custom_value that is no whole number up to 2^53-1 is 400 and named', asy
   }
 })
 
+test('a custom_value that a double rounds to a whole number is none, and one that is too large is told the largest', async (t) => {
+  const account = await openAccount(site)
+  const { contact_id } = await account.submitted()
+  const { sold } = await account.standardConversions()
+  const problem = 'conversion_contact.custom_value must be a whole number of cents up to 9,007,199,254,740,991'
+  const wrong = ['9007199254740991.4', '0.9999999999999999999', '-0.9999999999999999999', '1e-400', '9007199254740992']
+  for (const value of wrong) {
+    const answer = await recordRaw(account, sold, withValue(contact_id, value))
+    t.is(answer.status, 400, value)
+    t.deepEqual(answer.body, { errors: [problem] }, value)
+  }
+  for (const value of ['120000.0', '12e4', '1200000e-1']) {
+    const { contact_id: other } = await account.submitted()
+    const answer = await recordRaw(account, sold, withValue(other, value))
+    t.is(having(answer, 'conversion_contact').value, 120_000, value)
+  }
+})
+
 test('converted_at is any ISO 8601 timestamp and is answered in UTC (contract 2.7)', async (t) => {
   const account = await openAccount(site)
   const { contact_id } = await account.submitted()
