@@ -1,5 +1,5 @@
 import test from 'ava'
-import { namedIn, send, sendJson, type Managed, bearer, having } from '../kit/network/http.js'
+import { namedIn, send, sendJson, type Answer, type Managed, bearer, having } from '../kit/network/http.js'
 import { lead, newPhone } from '../kit/service/leads.js'
 import { serviceForFile } from '../kit/service/in-process-service.js'
 import { idsOf, manage, openAccount } from '../kit/service/account.js'
@@ -243,6 +243,62 @@ const wrongBodies: ReadonlyArray<Wrong> = [
   ['/webhooks', { url: 'http://127.0.0.1/', token: 'x', format: 'xml' }, ['format']],
   ['/webhooks', { url: 'http://127.0.0.1/', token: 'x', playbook_id: 'all' }, ['playbook_id']],
 ]
+
+/** What a library calls a type where nobody has named it. */
+const typeName = /[<>|]|\b(?:string|unknown|undefined|never)\b|Array|Record|Partial/
+
+test('what a value must be is said in plain words, for every field of every call', async (t) => {
+  const account = await openAccount(site)
+  const { contact_id, next_engagement_id } = await account.submitted()
+  const webhook = await account.addWebhook({ url: 'http://127.0.0.1:9/', token: 'x' })
+  const key = await account.issueKey()
+  const playbook = ['title', 'required_fields', 'steps', 'quiet_hours', 'reply_rules', 'days', 'give_up_after_minutes']
+  const settings = ['url', 'token', 'events', 'format']
+  const calls: ReadonlyArray<readonly [method: string, path: string, fields: ReadonlyArray<string>]> = [
+    ['PATCH', '', ['enabled']],
+    ['POST', '/api_keys', ['limit_per_minute']],
+    ['PATCH', `/api_keys/${key.id}`, ['limit_per_minute']],
+    ['POST', '/members', ['email', 'role']],
+    [
+      'PUT',
+      '/messaging',
+      ['accepted_consent_hosts', 'provider_answers_keywords', 'help_text', 'sender', 'segments_per_month'],
+    ],
+    ['POST', '/playbooks', playbook],
+    ['PATCH', `/playbooks/${account.playbookId}`, playbook],
+    ['POST', `/playbooks/${account.playbookId}/preview`, ['lead', 'at']],
+    ['POST', '/marketing_sources', ['title', 'playbook_id', 'originator_field']],
+    ['PATCH', `/marketing_sources/${account.sourceId}`, ['suspended', 'limit_per_minute']],
+    ['POST', '/conversions', ['title', 'value']],
+    ['POST', '/webhooks', [...settings, 'playbook_id']],
+    ['PATCH', `/webhooks/${webhook}`, settings],
+    ['POST', `/webhooks/${webhook}/turn_on`, ['catch_up']],
+    ['POST', `/webhooks/${webhook}/resends`, ['from', 'to']],
+    ['POST', `/engagements/${next_engagement_id}/activities`, ['type', 'label', 'note', 'properties']],
+    ['POST', `/engagements/${next_engagement_id}/messages`, ['text']],
+    ['POST', `/contacts/${contact_id}/messages`, ['text']],
+    ['POST', `/contacts/${contact_id}/erase`, ['by']],
+  ]
+  const values = [7.5, 'x', true, [], [7.5], [[]], [{ words: 7.5, message: 7.5 }], { from: 7.5 }]
+  const errors = new Set<string>()
+  const told = async (answer: Promise<Answer>) => {
+    for (const error of (await answer).body.errors ?? []) errors.add(error)
+  }
+  for (const [method, path, fields] of calls) {
+    for (const body of [[], 7.5]) await told(account.manage(method, path, body))
+    for (const value of values) {
+      await told(account.manage(method, path, Object.fromEntries(fields.map((name) => [name, value]))))
+    }
+  }
+  for (const body of [[], { read_models: 7.5 }, { read_models: [7.5] }]) {
+    await told(manage(site, 'POST', '/rebuilds', body))
+  }
+  t.deepEqual(
+    [...errors].filter((error) => typeName.test(error)),
+    [],
+  )
+  t.true(errors.size > 50)
+})
 
 test('a wrong body is 400, names every wrong field, and creates nothing', async (t) => {
   const account = await openAccount(site)

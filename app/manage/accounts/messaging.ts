@@ -29,13 +29,16 @@ const SenderRequest = t.strict(
 const hostsName = `null or a list of 1 to ${mostConsentHosts} hosts`
 
 /** Null lifts the restriction, leaves it to the provider's default, or gives the service's own words. */
-const MessagingRequest = t.strict({
-  accepted_consent_hosts: t.union([t.undefined, t.null, t.readonlyArray(ConsentHost)], hostsName),
-  provider_answers_keywords: t.union([t.undefined, t.null, t.boolean], 'true, false or null'),
-  help_text: t.union([t.undefined, t.null, MessageText], `${MessageText.name}, or null`),
-  sender: t.union([t.undefined, t.null, SenderRequest], `${SenderRequest.name}, or null`),
-  segments_per_month: t.union([t.undefined, t.null, NaturalNumber], `${NaturalNumber.name}, or null`),
-})
+const MessagingRequest = t.strict(
+  {
+    accepted_consent_hosts: t.union([t.undefined, t.null, t.readonlyArray(ConsentHost)], hostsName),
+    provider_answers_keywords: t.union([t.undefined, t.null, t.boolean], 'true, false or null'),
+    help_text: t.union([t.undefined, t.null, MessageText], `${MessageText.name}, or null`),
+    sender: t.union([t.undefined, t.null, SenderRequest], `${SenderRequest.name}, or null`),
+    segments_per_month: t.union([t.undefined, t.null, NaturalNumber], `${NaturalNumber.name}, or null`),
+  },
+  'an object with settings of messaging',
+)
 type MessagingRequest = t.TypeOf<typeof MessagingRequest>
 
 const nothingSent: Problem = {

@@ -1,5 +1,5 @@
 import { ActivityLabel, ActivityType, furthestCall, longestCall, typeOf } from '../../../domain/activity.js'
-import { decode, optional, t } from '../../../domain/codec.js'
+import { decode, optional, refined, t } from '../../../domain/codec.js'
 import { activityReportIdOf } from '../../../domain/derived-id.js'
 import type { EngagementState } from '../../../domain/engagement.js'
 import type { Recorded } from '../../../domain/event.js'
@@ -16,12 +16,19 @@ import type { ManagePorts } from '../ports.js'
 import { recordReport } from './activity-report.js'
 import { keyedId } from './keyed-id.js'
 
-const ReportRequest = t.type({
-  type: ActivityType,
-  label: ActivityLabel,
-  note: optional(t.string),
-  properties: optional(t.UnknownRecord),
-})
+const Note = refined('a text', (value): value is string => typeof value === 'string')
+
+const Properties = t.readonly(t.UnknownRecord, 'an object')
+
+const ReportRequest = t.type(
+  {
+    type: ActivityType,
+    label: ActivityLabel,
+    note: optional(Note),
+    properties: optional(Properties),
+  },
+  'an object with type and label',
+)
 type ReportRequest = t.TypeOf<typeof ReportRequest>
 
 /** What a telephony system or a member reports about an engagement. */

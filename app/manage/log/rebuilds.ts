@@ -15,7 +15,10 @@ const ReadModelName = refined(
   (value): value is string => typeof value === 'string' && names.includes(value),
 )
 
-const RebuildRequest = t.partial({ read_models: t.readonlyArray(ReadModelName) }, 'a rebuild')
+const RebuildRequest = t.partial(
+  { read_models: t.readonlyArray(ReadModelName, 'a list of read models') },
+  'an object with read_models',
+)
 
 /** Read models that are built anew while they are served. */
 export const rebuildEndpoints = ({ rebuilds }: ManagePorts): ReadonlyArray<Endpoint<Operator>> => [

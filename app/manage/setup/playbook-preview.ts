@@ -17,10 +17,13 @@ import { ownPlaybook } from '../own-playbook.js'
 import type { ManagePorts } from '../ports.js'
 
 /** `lead`: its fields, as they would be submitted; `at`: when. */
-const PreviewRequest = t.strict({
-  lead: optional(t.readonly(t.record(t.string, t.unknown), 'the fields of a lead')),
-  at: optional(InstantFromText),
-})
+const PreviewRequest = t.strict(
+  {
+    lead: optional(t.readonly(t.record(t.string, t.unknown), 'the fields of a lead')),
+    at: optional(InstantFromText),
+  },
+  'an object with lead or at',
+)
 
 const sampleLead = { first_name: 'Ada', last_name: 'Example', email: 'ada@example.com', phone: '(415) 555-0123' }
 
