@@ -59,7 +59,9 @@ export const decodeSubmission = (
     const text = textOf(value)
     if (text === undefined || text.trim() === '') continue
     if (typeof value === 'object' && (asked.has(name) || ownFields.has(name))) {
-      problems.push(`${name} must be a text`)
+      // A form with a field that comes twice is read as a list.
+      const isRepeated = Array.isArray(value) && value.length > 1
+      problems.push(`${name} must be a text${isRepeated ? ', and be given once' : ''}`)
       reported.add(name)
     } else if (text.length > longestField) {
       const named = asked.has(name) ? name : shown(name)

@@ -10,7 +10,7 @@ export type Request = {
    * tell which one counts.
    */
   readonly query: (name: string) => string | undefined
-  /** Of the parameters that were sent. */
+  /** Of the parameters, each as often as it was sent. */
   readonly queryNames: () => ReadonlyArray<string>
   readonly header: (name: string) => string | undefined
   /** As it was parsed, `{}` where none was sent; undefined for a GET. */
@@ -50,7 +50,7 @@ export const refusingUnknown = <Caller>(endpoint: Endpoint<Caller>): Endpoint<Ca
       return request.query(name)
     }
     const answered = await endpoint.handle(TE.right({ ...call.right, request: { ...request, query } }))()
-    const unknown = request.queryNames().filter((name) => !asked.has(name))
+    const unknown = [...new Set(request.queryNames())].filter((name) => !asked.has(name))
     if (E.isLeft(answered) || unknown.length === 0) return answered
     return E.left({ kind: 'invalid', messages: unknown.map((name) => `${shown(name)} is no parameter of this path`) })
   }

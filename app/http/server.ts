@@ -222,7 +222,7 @@ const requestOf = (ctx: Context): Request => ({
     const value = ctx.query[name]
     return Array.isArray(value) ? '' : value
   },
-  queryNames: () => Object.keys(ctx.query),
+  queryNames: () => Object.entries(ctx.query).flatMap(([name, value]) => [value].flat().map(() => name)),
   header: (name) => {
     const value = ctx.req.headers[name]
     return typeof value === 'string' ? value : undefined

@@ -47,6 +47,8 @@ const contactByPhone = async ({ commandHandler, queries }: ContactPorts, caller:
 const phoneIn = (request: Request): Either<Problem, Phone> => {
   const sent = request.query('phone') ?? ''
   const text = sent.trim()
+  const isRepeated = request.queryNames().filter((name) => name === 'phone').length > 1
+  if (isRepeated) return E.left({ kind: 'invalid', messages: ['phone must be given once'] })
   if (text === '') return E.left({ kind: 'invalid', messages: ['phone is required'] })
   // A bare plus arrives as a blank.
   const phone = phoneFromText(text) ?? (sent.startsWith(' ') ? phoneFromText(`+${text}`) : undefined)

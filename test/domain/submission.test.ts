@@ -208,6 +208,8 @@ test('a field that the service reads itself must be a text', (t) => {
     for (const name of required) t.deepEqual(problemsOf({ ...valid, [name]: value }), [`${name} must be a text`])
     t.deepEqual(problemsOf({ ...valid, email: value }, []), ['email must be a text'])
   }
+  // As a form that names it twice is read.
+  t.deepEqual(problemsOf({ ...valid, email: ['a@example.com', ''] }), ['email must be a text, and be given once'])
 })
 
 test('a text has at most 10,000 characters, in any field', (t) => {

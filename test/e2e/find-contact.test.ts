@@ -99,6 +99,13 @@ test('a phone that is missing, empty, blank or no number is 400 and named (contr
   }
 })
 
+test('a phone that is given twice must be given once, whichever one is meant (contract 4.1)', async (t) => {
+  const account = await openAccount(site)
+  const { status, body } = await account.rest('/contacts/find?phone=4155550123&phone=4155550123')
+  t.is(status, 400)
+  t.deepEqual(body.errors, ['phone must be given once'])
+})
+
 test('one number in two accounts is two contacts: neither account finds the other (contract 1 and 2.1)', async (t) => {
   const [one, other, third] = await Promise.all([openAccount(site), openAccount(site), openAccount(site)])
   const phone = newPhone()
