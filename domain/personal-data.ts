@@ -21,6 +21,7 @@ export const personalFields: { readonly [type in EventType]: ReadonlyArray<strin
   MemberRemoved: [],
   PlaybookCreated: [],
   PlaybookChanged: [],
+  PlaybookUsed: [],
   PlaybookDeleted: [],
   MarketingSourceCreated: [],
   MarketingSourceSuspended: [],

@@ -79,7 +79,12 @@ export const settingsIn = (stored: StoredSettings): PlaybookSettings => ({ reply
 export const PlaybookEvent = t.union([
   eventOf('PlaybookCreated', t.type({ playbook_id: PlaybookId, account_id: AccountId, settings: StoredSettings })),
   eventOf('PlaybookChanged', t.type({ settings: StoredSettings })),
-  /** No source begins to use it. One that did at the same moment goes on with its settings. */
+  /**
+   * Before the first source on it is made: it is not deleted any more. A crash between the two leaves a playbook that
+   * stays. Older versions did not write it.
+   */
+  eventOf('PlaybookUsed', t.type({})),
+  /** No source begins to use it. */
   eventOf('PlaybookDeleted', t.type({})),
 ])
 export type PlaybookEvent = t.TypeOf<typeof PlaybookEvent>
@@ -90,6 +95,7 @@ const PlaybookState = t.union([
     kind: t.literal('created'),
     accountId: AccountId,
     settings: PlaybookSettings,
+    used: t.boolean,
     deleted: t.boolean,
     /** Counts its settings from 1: an engagement keeps those that it began with. */
     version: NaturalNumber,
@@ -105,10 +111,12 @@ export type PlaybookCommand =
       readonly settings: PlaybookSettings
     }
   | { readonly type: 'ChangePlaybook'; readonly accountId: AccountId; readonly settings: Partial<PlaybookSettings> }
+  | { readonly type: 'UsePlaybook'; readonly accountId: AccountId }
   | { readonly type: 'DeletePlaybook'; readonly accountId: AccountId }
 
 export type PlaybookRefusal =
   | { readonly kind: 'playbook-not-found' }
+  | { readonly kind: 'playbook-in-use' }
   | { readonly kind: 'playbook-invalid'; readonly mismatches: ReadonlyArray<Mismatch> }
 
 /** What a playbook leaves open: it sends only what somebody has written. */
@@ -157,6 +165,7 @@ const evolve = (state: PlaybookState, event: PlaybookEvent): PlaybookState => {
         kind: 'created',
         accountId: event.data.account_id,
         settings: settingsIn(event.data.settings),
+        used: false,
         deleted: false,
         version: 1,
       }
@@ -164,6 +173,8 @@ const evolve = (state: PlaybookState, event: PlaybookEvent): PlaybookState => {
       return state.kind === 'unknown'
         ? state
         : { ...state, settings: settingsIn(event.data.settings), version: state.version + 1 }
+    case 'PlaybookUsed':
+      return state.kind === 'unknown' ? state : { ...state, used: true }
     case 'PlaybookDeleted':
       return state.kind === 'unknown' ? state : { ...state, deleted: true }
     default:
@@ -232,7 +243,11 @@ const decide = (
       const same = JSON.stringify(settings) === JSON.stringify(state.settings)
       return E.right(same ? [] : [{ type: 'PlaybookChanged', data: { settings } }])
     }
+    case 'UsePlaybook':
+      if (state.deleted) return E.left({ kind: 'playbook-not-found' })
+      return E.right(state.used ? [] : [{ type: 'PlaybookUsed', data: {} }])
     case 'DeletePlaybook':
+      if (state.used) return E.left({ kind: 'playbook-in-use' })
       return E.right(state.deleted ? [] : [{ type: 'PlaybookDeleted', data: {} }])
     default:
       return unreachable(command)
@@ -243,6 +258,6 @@ export const playbook: Decider<PlaybookState, PlaybookCommand, PlaybookEvent, Pl
   category: 'playbook',
   initial: { kind: 'unknown' },
   evolve,
-  snapshot: { version: 1, codec: PlaybookState },
+  snapshot: { version: 2, codec: PlaybookState },
   decide,
 }

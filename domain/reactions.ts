@@ -73,6 +73,7 @@ const table: { readonly [T in EventType]: Reaction<T> | undefined } = {
   MemberRemoved: none,
   PlaybookCreated: none,
   PlaybookChanged: none,
+  PlaybookUsed: none,
   PlaybookDeleted: none,
   MarketingSourceCreated: none,
   MarketingSourceSuspended: none,

@@ -31,7 +31,6 @@ export type Problem =
   | { readonly kind: 'compressed' }
   | { readonly kind: 'too-many-requests'; readonly retryAfter: number }
   | { readonly kind: 'unexpected' }
-  | { readonly kind: 'playbook-in-use' }
   | { readonly kind: 'too-many-webhooks' }
   | { readonly kind: 'contact-opted-out' }
   /** A text that was said to a sender, where another said the contrary since. */

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { approximateBytes } from '../../domain/approximate-size.js'
-import { fold, streamOf } from '../../domain/decider.js'
+import { streamOf } from '../../domain/decider.js'
 import type { EngagementState } from '../../domain/engagement.js'
 import type { PlaybookId } from '../../domain/ids.js'
 import { playbook, type PlaybookEvent, type PlaybookSettings } from '../../domain/playbook.js'
@@ -23,13 +23,17 @@ export const playbookVersions = (store: Pick<EventStore, 'read'>): PlaybookVersi
     const key = `${id}/${version}`
     const found = known.get(key)
     if (found !== undefined) return E.right(found)
-    const read = await store.read(streamOf(playbook, id), 0, version)
+    // Each event makes a version, but that `PlaybookUsed` stands among them once.
+    const read = await store.read(streamOf(playbook, id), 0, version + 1)
     if (E.isLeft(read)) return read
-    const events = read.right.events as unknown as ReadonlyArray<PlaybookEvent>
-    const state = fold(playbook, playbook.initial, events)
-    if (state.kind !== 'created' || state.version !== version) return E.right(undefined)
-    known.set(key, state.settings)
-    return E.right(state.settings)
+    let state = playbook.initial
+    for (const event of read.right.events as unknown as ReadonlyArray<PlaybookEvent>) {
+      state = playbook.evolve(state, event)
+      if (state.kind !== 'created' || state.version !== version) continue
+      known.set(key, state.settings)
+      return E.right(state.settings)
+    }
+    return E.right(undefined)
   }
 }
 

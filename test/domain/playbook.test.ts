@@ -136,6 +136,20 @@ test('a playbook that is deleted can not be changed, and is deleted once', (t) =
     .refuses('playbook-not-found')
 })
 
+test('a playbook that a source uses is used from then on, and is not deleted', (t) => {
+  const use = { type: 'UsePlaybook', accountId: accountId() } as const
+  const remove = { type: 'DeletePlaybook', accountId: accountId() } as const
+  const used: PlaybookEvent = { type: 'PlaybookUsed', data: {} }
+  given(t, playbook, created).when(use).then(used)
+  given(t, playbook, created, used).when(use).isAlreadySo()
+  given(t, playbook, created, used).when(remove).refuses('playbook-in-use')
+  given(t, playbook, created, { type: 'PlaybookDeleted', data: {} }).when(use).refuses('playbook-not-found')
+  given(t, playbook, created)
+    .when({ ...use, accountId: accountId(2) })
+    .refuses('playbook-not-found')
+  given(t, playbook).when(use).refuses('playbook-not-found')
+})
+
 test('the playbook of another account is not found, like one that is missing', (t) => {
   const change = { type: 'ChangePlaybook', accountId: accountId(2), settings: { title: 'Short' } } as const
   given(t, playbook).when(change).refuses('playbook-not-found')

@@ -204,6 +204,24 @@ test('a preview shows what holds back all that an account sends', async (t) => {
   t.deepEqual(await heldBy(), ['the account is disabled', 'the account is disabled'])
 })
 
+test('of a source on a playbook and its deletion at the same moment one is refused', async (t) => {
+  const account = await openAccount(site)
+  const both = await Promise.all(
+    Array.from({ length: 10 }, async () => {
+      const { id } = having(await account.manage('POST', '/playbooks', { title: 'Short' }), 'playbook')
+      const [made, deleted] = await Promise.all([
+        account.manage('POST', '/marketing_sources', { title: 'x', playbook_id: id }),
+        account.manage('DELETE', `/playbooks/${id}`),
+      ])
+      return `${made.status} ${deleted.status}`
+    }),
+  )
+  t.deepEqual(
+    both.filter((one) => one !== '201 409' && one !== '404 200'),
+    [],
+  )
+})
+
 test('a playbook can be deleted unless a source uses it, and leads of other playbooks notice nothing', async (t) => {
   const account = await openAccount(site)
   const { id } = having(await account.manage('POST', '/playbooks', { title: 'Unused' }), 'playbook')

@@ -5,11 +5,11 @@ import { openStores } from '../../app/composition/stores.js'
 import type { AccountId, PlaybookId, SourceId } from '../../domain/ids.js'
 import { marketingSource } from '../../domain/marketing-source.js'
 import { E } from '../../domain/prelude.js'
-import { sendJson } from '../kit/network/http.js'
+import { having, sendJson } from '../kit/network/http.js'
 import { cachedHandler } from '../kit/parts/command-handlers.js'
 import { recordingLogger } from '../kit/parts/recording-logger.js'
 import { rightOf } from '../kit/right-of.js'
-import { openAccount } from '../kit/service/account.js'
+import { manage, openAccount } from '../kit/service/account.js'
 import { dataDirectory } from '../kit/service/data-directory.js'
 import { openService, serviceFor } from '../kit/service/in-process-service.js'
 import { lead } from '../kit/service/leads.js'
@@ -26,10 +26,12 @@ test('whoever holds one post URL can not guess another that was made in the same
   }
 })
 
-test('a post URL that an earlier version gave out goes on working', async (t) => {
+test('a post URL that an earlier version gave out goes on working, and its playbook stays', async (t) => {
   const dataDir = dataDirectory(t)
   const before = await openService(dataDir)
-  const { id, playbookId } = await openAccount(before)
+  const account = await openAccount(before)
+  const { id } = account
+  const { id: playbookId } = having(await account.manage('POST', '/playbooks', { title: 'Short' }), 'playbook')
   await before.stop()
 
   const clock = manualClock()
@@ -51,6 +53,8 @@ test('a post URL that an earlier version gave out goes on working', async (t) =>
   rightOf(await cachedHandler(store, clock).execute(marketingSource, sourceId, created, envelope))
   await close()
 
-  const { url } = await serviceFor(t, dataDir)
-  t.is((await sendJson(`${url}/marketing_sources/${id}/${sourceId}`, 'POST', lead())).status, 200)
+  const service = await serviceFor(t, dataDir)
+  t.is((await sendJson(`${service.url}/marketing_sources/${id}/${sourceId}`, 'POST', lead())).status, 200)
+  // No event in the playbook's stream says that a source uses it.
+  t.is((await manage(service, 'DELETE', `/accounts/${id}/playbooks/${playbookId}`)).status, 409)
 })

@@ -17,6 +17,7 @@ import type { AccountId, ConversionId, PlaybookId, SourceId, WebhookId } from '.
 import { instantOf, type Instant } from '../../../domain/instant.js'
 import { lead, type LeadFacts } from '../../../domain/lead.js'
 import { marketingSource, type MarketingSourceState } from '../../../domain/marketing-source.js'
+import { playbook } from '../../../domain/playbook.js'
 import type { AnyCommand, EnvelopeFacts } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
 import { decodeSubmission, leadFactsOf } from '../../../domain/submission.js'
@@ -135,6 +136,7 @@ const openMonth = async ({ ids, vault, run, load }: Tools): Promise<Month> => {
   const token = { sealed_token: vault.seal(ids.secret()) }
   const settings = { url, ...token, events: [], format: 'agent', playbook_id: null } as const
   await run(webhook, webhookId, { type: 'AddWebhook', webhookId, accountId, settings })
+  await run(playbook, playbookId, { type: 'UsePlaybook', accountId })
   const sources = []
   for (const { title } of monthSources) {
     const sourceId: SourceId = `mks_${ids.unguessable()}`

@@ -63,6 +63,7 @@ export const playbookEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Op
     handle: flow(
       withAccount(ports),
       pathId('playbook_id', PlaybookId, { kind: 'playbook-not-found' }),
+      // Of a source that an older version made the playbook's stream says nothing.
       bind('sources', ({ account }) => listOf(ports, sourceList, account)),
       check(({ sources, playbook_id }) =>
         sources.some((source) => source.playbook_id === playbook_id) ? { kind: 'playbook-in-use' } : undefined,

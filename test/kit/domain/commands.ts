@@ -114,6 +114,7 @@ export const playbookCommands: fc.Arbitrary<PlaybookCommand> = fc.oneof(
       { requiredKeys: [] },
     ),
   }),
+  fc.record({ type: fc.constantFrom('UsePlaybook', 'DeletePlaybook'), accountId: few(accountId) }),
 )
 
 export const sourceCommands: fc.Arbitrary<MarketingSourceCommand> = fc.oneof(

@@ -213,6 +213,7 @@ export const historyOf = (taken: ReadonlyArray<Step>): History => {
         const opened = pick('AccountOpened')
         if (opened === undefined) return
         const { account_id, playbook_id } = opened.data
+        execute(playbook, playbook_id, { type: 'UsePlaybook', accountId: account_id })
         execute(marketingSource, sourceId(fresh), {
           type: 'CreateSource',
           sourceId: sourceId(fresh),
