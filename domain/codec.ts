@@ -12,6 +12,21 @@ export const decode = <A>(codec: t.Decoder<unknown, A>, value: unknown): Either<
   return decoded._tag === 'Right' ? decoded : E.left(mismatches(decoded.left))
 }
 
+/**
+ * The dotted paths of the fields that were sent and that decoding has left out: those of which an exact codec knows
+ * nothing.
+ */
+export const undecodedFields = (sent: unknown, decoded: unknown, path = ''): ReadonlyArray<string> => {
+  if (sent === decoded || !isObject(sent) || !isObject(decoded)) return []
+  return Object.entries(sent).flatMap(([name, value]) => {
+    const at = path === '' ? name : `${path}.${name}`
+    return Object.hasOwn(decoded, name) ? undecodedFields(value, decoded[name], at) : [at]
+  })
+}
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null
+
 const mismatches = (errors: t.Errors): ReadonlyArray<Mismatch> => {
   const byPath = new Map<string, Mismatch>()
   for (const { context } of errors) {

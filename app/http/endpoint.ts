@@ -1,5 +1,5 @@
 import { E, TE, type TaskEither } from '../../domain/prelude.js'
-import type { Answer, Problem } from './problem.js'
+import { unknownNames, type Answer, type Problem } from './problem.js'
 
 /** What an endpoint sees of a request: nothing of Koa. */
 export type Request = {
@@ -52,13 +52,10 @@ export const refusingUnknown = <Caller>(endpoint: Endpoint<Caller>): Endpoint<Ca
     const answered = await endpoint.handle(TE.right({ ...call.right, request: { ...request, query } }))()
     const unknown = [...new Set(request.queryNames())].filter((name) => !asked.has(name))
     if (E.isLeft(answered) || unknown.length === 0) return answered
-    return E.left({ kind: 'invalid', messages: unknown.map((name) => `${shown(name)} is no parameter of this path`) })
+    return E.left(unknownNames(unknown, 'parameter of this path'))
   }
   return { ...endpoint, handle }
 }
-
-/** What was sent as a name may be anything. */
-const shown = (name: string): string => (/^[\w.-]{1,100}$/.test(name) ? name : 'a name that was sent')
 
 /** Routes that share a path in front, a way to tell who calls, and the bodies that they take. */
 export type Surface<Caller> = {

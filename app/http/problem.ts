@@ -89,6 +89,15 @@ export const invalid = (mismatches: ReadonlyArray<Mismatch>): Problem => ({
   messages: mismatches.map(({ path, expected }) => `${path === '' ? 'the body' : path} must be ${expected}`),
 })
 
+/** Of names that were sent, `what` of which there is none. A name may be anything: only a plain one is shown. */
+export const unknownNames = (
+  names: ReadonlyArray<string>,
+  what: 'parameter of this path' | 'field of this request',
+): Problem => {
+  const shown = names.map((name) => (/^[\w.-]{1,100}$/.test(name) ? name : 'a name that was sent'))
+  return { kind: 'invalid', messages: [...new Set(shown)].map((name) => `${name} is no ${what}`) }
+}
+
 /** What a look-up by id says where there is nothing. */
 const missing = {
   'account-not-found': 'account not found',

@@ -1,7 +1,7 @@
-import { decode, type t } from '../../domain/codec.js'
+import { decode, t, undecodedFields } from '../../domain/codec.js'
 import { E, pipe, type Either, type TaskEither } from '../../domain/prelude.js'
 import type { HasRequest } from './endpoint.js'
-import { invalid, type Answer, type Problem } from './problem.js'
+import { invalid, unknownNames, type Answer, type Problem } from './problem.js'
 
 /**
  * What an endpoint is made of. A step works on what the steps before it have found, its context; it adds to the context
@@ -92,11 +92,29 @@ export const pathId = <Context extends HasRequest, Name extends string, Id>(
     return codec.is(id) ? E.right(id) : E.left(missing)
   })
 
-/** Adds the decoded `body`; no body is read as `{}`. */
-export const withBody = <Context extends HasRequest, A>(
+/** Adds the decoded `body`; no body is read as `{}`. A field of no name that the codec knows is let through. */
+export const withLenientBody = <Context extends HasRequest, A>(
   codec: t.Decoder<unknown, A>,
 ): Step<Context, Context & { readonly body: A }> =>
   bind('body', ({ request }) => pipe(decode(codec, request.body), E.mapLeft(invalid)))
+
+/**
+ * As `withLenientBody`, but that a field which the codec does not know is refused: whoever sent it would take for done
+ * what was not. That holds further in as far as codecs are exact there.
+ */
+export const withBody = <Context extends HasRequest, A>(
+  codec: t.ExactType<t.Any, A, unknown>,
+): Step<Context, Context & { readonly body: A }> =>
+  bind('body', ({ request: { body } }): Either<Problem, A> => {
+    const decoded = decode(codec, body)
+    if (E.isLeft(decoded)) return E.left(invalid(decoded.left))
+    const unknown = undecodedFields(body, decoded.right)
+    return unknown.length === 0 ? decoded : E.left(unknownNames(unknown, 'field of this request'))
+  })
+
+/** For a request that says all in its path. */
+export const withoutFields = <Context extends HasRequest>() =>
+  withBody<Context, object>(t.strict({}, 'an object without fields'))
 
 /** The result of a command: the events that it appended, if any. */
 type Result = { readonly events: ReadonlyArray<{ readonly correlationId: string }> }

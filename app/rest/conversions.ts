@@ -20,7 +20,7 @@ import { loadState } from '../commands/states/current-states.js'
 import { ownState } from '../commands/states/own-state.js'
 import type { Endpoint } from '../http/endpoint.js'
 import { engagementsNotEnded, type Problem } from '../http/problem.js'
-import { answer, bind, check, execute, pathId, withBody } from '../http/steps.js'
+import { answer, bind, check, execute, pathId, withLenientBody } from '../http/steps.js'
 import type { Caller } from './caller.js'
 
 type ConversionPorts = {
@@ -72,7 +72,7 @@ export const conversionEndpoints = (ports: ConversionPorts): ReadonlyArray<Endpo
     method: 'POST',
     path: '/conversions/:conversion_id/events',
     handle: flow(
-      withBody(RecordRequest),
+      withLenientBody(RecordRequest),
       pathId('conversion_id', ConversionId, conversionNotFound),
       bind('conversion', ({ caller, conversion_id }) => conversionOf(ports, caller, conversion_id)),
       bind('contact', ({ caller, body }) => contactOf(ports, caller, body.conversion_contact.contact_id)),

@@ -784,6 +784,86 @@ test('a parameter that a path does not take is refused and named: a misspelt fil
   t.is((await account.rest('/conversions?sate=x')).status, 200)
 })
 
+test('a field that a request does not take is refused and named: nobody takes for done what was not', async (t) => {
+  const account = await openAccount(site)
+  const own = `/accounts/${account.id}`
+  const { id } = having(
+    await account.manage('POST', '/webhooks', { url: 'http://127.0.0.1:1/', token: 'x' }),
+    'webhook',
+  )
+  const { contact_id, next_engagement_id } = await account.submitted()
+  const [engagement, contact] = [`${own}/engagements/${next_engagement_id}`, `${own}/contacts/${contact_id}`]
+  const [webhook, playbook] = [`${own}/webhooks/${id}`, `${own}/playbooks/${account.playbookId}`]
+  const period = { from: '2026-01-01', to: '2026-01-02' }
+  const settings = { url: 'http://127.0.0.1:1/', token: 'x' }
+  const source = { title: 'x', playbook_id: account.playbookId }
+  const requests: ReadonlyArray<readonly [string, string, object]> = [
+    ['POST', '/accounts', { title: 'x' }],
+    ['PATCH', own, { enabled: true }],
+    ['POST', `${own}/api_keys`, {}],
+    ['PATCH', `${own}/api_keys/${nobody('key')}`, { limit_per_minute: null }],
+    ['PUT', `${own}/messaging`, { help_text: null }],
+    ['POST', `${own}/members`, { email: 'ada@example.com', role: 'agent' }],
+    ['POST', `${own}/playbooks`, { title: 'x' }],
+    ['PATCH', playbook, { title: 'x' }],
+    ['POST', `${playbook}/preview`, {}],
+    ['POST', `${own}/marketing_sources`, source],
+    ['PATCH', `${own}/marketing_sources/${account.sourceId}`, { suspended: false }],
+    ['POST', `${own}/conversions`, { title: 'x', value: 1 }],
+    ['POST', `${own}/webhooks`, settings],
+    ['PATCH', webhook, {}],
+    ['POST', `${webhook}/turn_on`, { catch_up: true }],
+    ['POST', `${webhook}/test`, {}],
+    ['POST', `${webhook}/signing_secret`, {}],
+    ['POST', `${webhook}/deliveries/${nobody('dlv')}/resend`, {}],
+    ['POST', `${webhook}/resends`, period],
+    ['POST', `${webhook}/resends/${nobody('rsd')}/cancel`, {}],
+    ['POST', `${engagement}/activities`, { type: 'event', label: 'phone_call_missed' }],
+    ['POST', `${engagement}/messages`, { text: 'x' }],
+    ['POST', `${engagement}/pause`, {}],
+    ['POST', `${engagement}/resume`, {}],
+    ['POST', `${contact}/messages`, { text: 'x' }],
+    ['POST', `${contact}/erase`, {}],
+    ['POST', `/parked/${nobody('prk')}/retry`, {}],
+    ['POST', '/rebuilds', { read_models: ['webhook_list'] }],
+  ]
+  for (const [method, path, body] of requests) {
+    const refused = await manage(site, method, path, { ...body, dryRun: true, 'ada@example.com': 1 })
+    t.is(refused.status, 400, `${method} ${path}`)
+    const errors = ['dryRun is no field of this request', 'a name that was sent is no field of this request']
+    t.deepEqual(refused.body, { errors }, `${method} ${path}`)
+  }
+  t.is(having(await account.manage('GET', '/marketing_sources'), 'marketing_sources').length, 1)
+  t.is(having(await account.manage('GET', `/webhooks`), 'webhooks').length, 1)
+
+  const errorsOf = async (method: string, path: string, body: object) =>
+    (await account.manage(method, path, body)).body.errors
+  const changed = { playbook_id: account.playbookId, originator_field: 'ref', title: 'y' }
+  t.deepEqual(await errorsOf('PATCH', `/marketing_sources/${account.sourceId}`, changed), [
+    'playbook_id is no field of this request',
+    'originator_field is no field of this request',
+    'title is no field of this request',
+  ])
+  const steps = [{ message: 'Hi', delay_minutes: 0, delay_hours: 1 }]
+  t.deepEqual(await errorsOf('PATCH', `/playbooks/${account.playbookId}`, { steps, quiet_hours: { form: '21:00' } }), [
+    'quiet_hours.from must be a time of day, HH:MM',
+    'quiet_hours.to must be a time of day, HH:MM',
+  ])
+  const quiet_hours = { from: '21:00', to: '08:00', zone: 'UTC' }
+  t.deepEqual(await errorsOf('PATCH', `/playbooks/${account.playbookId}`, { steps, quiet_hours }), [
+    'steps.0.delay_hours is no field of this request',
+    'quiet_hours.zone is no field of this request',
+  ])
+  const properties = { whatever: { they: 'say' } }
+  const report = { type: 'event', label: 'phone_call_missed', properties }
+  t.is((await manage(site, 'POST', `${engagement}/activities`, report)).status, 201)
+  t.is((await manage(site, 'POST', `${playbook}/preview`, { lead: lead({ pet: 'cat' }) })).status, 200)
+
+  const [conversion] = having(await account.manage('GET', '/conversions'), 'conversions')
+  const recorded = { conversion_contact: { contact_id, agent: 'x' }, source: 'crm' }
+  t.is((await account.rest(`/conversions/${conversion?.id}/events`, recorded)).status, 201, 'the REST API takes it')
+})
+
 test('a parameter that is given twice is refused, whichever one is meant', async (t) => {
   const account = await openAccount(site)
   const first = (path: string, query: string) => [path, query, `${query.split('=')[0] ?? ''} must be `] as const

@@ -8,8 +8,8 @@ import type { Operator } from '../operator.js'
 import type { ManagePorts } from '../ports.js'
 import { openAccount } from './account-opening.js'
 
-const OpenRequest = t.type({ title: Title })
-const ChangeRequest = t.type({ enabled: t.boolean })
+const OpenRequest = t.strict({ title: Title })
+const ChangeRequest = t.strict({ enabled: t.boolean })
 
 /** Opening an account, and enabling or disabling it. */
 export const accountEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Operator>> => [

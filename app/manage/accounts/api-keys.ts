@@ -11,8 +11,8 @@ import { ChangedLimit, LimitPerMinute } from '../limit-per-minute.js'
 import type { Operator } from '../operator.js'
 import type { ManagePorts } from '../ports.js'
 
-const IssueRequest = t.type({ limit_per_minute: optional(LimitPerMinute) })
-const LimitRequest = t.type({ limit_per_minute: ChangedLimit })
+const IssueRequest = t.strict({ limit_per_minute: optional(LimitPerMinute) })
+const LimitRequest = t.strict({ limit_per_minute: ChangedLimit })
 
 const notFound: Problem = { kind: 'api-key-not-found' }
 

@@ -9,7 +9,7 @@ import { withAccount } from '../account-in-path.js'
 import type { Operator } from '../operator.js'
 import type { ManagePorts } from '../ports.js'
 
-const AddRequest = t.type({ email: EmailAddress, role: MemberRole })
+const AddRequest = t.strict({ email: EmailAddress, role: MemberRole })
 
 /** Who works in an account; admins and managers are told when a webhook is turned off (contract 6.6.4). */
 export const memberEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Operator>> => [

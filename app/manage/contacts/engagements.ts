@@ -20,7 +20,7 @@ const Note = refined('a text', (value): value is string => typeof value === 'str
 
 const Properties = t.readonly(t.UnknownRecord, 'an object')
 
-const ReportRequest = t.type(
+const ReportRequest = t.strict(
   {
     type: ActivityType,
     label: ActivityLabel,

@@ -13,7 +13,7 @@ import type { Operator } from '../operator.js'
 import type { ManagePorts } from '../ports.js'
 import { contactNotFound } from './contact-in-path.js'
 
-const EraseRequest = t.type({ by: optional(Asker) })
+const EraseRequest = t.strict({ by: optional(Asker) })
 
 /**
  * Removes a person from everywhere. It may be repeated: the answer is `pending` until all is done, and names then

@@ -5,7 +5,7 @@ import { E, flow, TE, type Either } from '../../../domain/prelude.js'
 import { followUps, type FollowUpDocument } from '../../../projections/read-models/follow-ups.js'
 import type { Endpoint, Request } from '../../http/endpoint.js'
 import type { Problem } from '../../http/problem.js'
-import { answer, bind, execute, pathId } from '../../http/steps.js'
+import { answer, bind, execute, pathId, withoutFields } from '../../http/steps.js'
 import { withAccount } from '../account-in-path.js'
 import type { Operator } from '../operator.js'
 import { ownPlaybook } from '../own-playbook.js'
@@ -41,6 +41,7 @@ export const followUpEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Op
     handle: flow(
       withAccount(ports),
       pathId('engagement_id', EngagementId, { kind: 'engagement-not-found' }),
+      withoutFields(),
       execute(({ account: { accountId }, engagement_id, caller }) => {
         const command = { type: 'PauseEngagement', accountId, until: later(ports.clock.now(), longestPause) } as const
         return ports.clientCommands.execute(engagement, engagement_id, command, caller.actor)
@@ -56,6 +57,7 @@ export const followUpEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Op
     handle: flow(
       withAccount(ports),
       pathId('engagement_id', EngagementId, { kind: 'engagement-not-found' }),
+      withoutFields(),
       execute(({ account: { accountId }, engagement_id, caller }) => {
         const command = { type: 'ResumeEngagement', accountId } as const
         return ports.clientCommands.execute(engagement, engagement_id, command, caller.actor)

@@ -15,7 +15,7 @@ import type { Operator } from '../operator.js'
 import type { ManagePorts } from '../ports.js'
 import { messageIdFor } from './message-id.js'
 
-const MemberMessage = t.type({ text: MessageText })
+const MemberMessage = t.strict({ text: MessageText })
 
 const notFound: Problem = { kind: 'engagement-not-found' }
 

@@ -13,7 +13,7 @@ import type { ManagePorts } from '../ports.js'
 import { contactNotFound, withContact } from './contact-in-path.js'
 import { messageIdFor } from './message-id.js'
 
-const ReceivedMessage = t.type({ text: MessageText })
+const ReceivedMessage = t.strict({ text: MessageText })
 
 /**
  * What was written to a contact and by it. A `POST` brings what the contact writes to the sender of its account, where

@@ -4,7 +4,7 @@ import { flow } from '../../../domain/prelude.js'
 import { parkedEvents } from '../../../projections/read-models/parked-events.js'
 import type { Endpoint } from '../../http/endpoint.js'
 import type { Problem } from '../../http/problem.js'
-import { answer, execute, pathId } from '../../http/steps.js'
+import { answer, execute, pathId, withoutFields } from '../../http/steps.js'
 import type { Operator } from '../operator.js'
 import { withPage } from '../page.js'
 import type { ManagePorts } from '../ports.js'
@@ -31,6 +31,7 @@ export const parkedEventEndpoints = ({ queries, clientCommands }: ManagePorts): 
     path: '/parked/:parked_event_id/retry',
     handle: flow(
       pathId('parked_event_id', ParkedEventId, notFound),
+      withoutFields(),
       execute(({ parked_event_id, caller }) =>
         clientCommands.execute(parkedEvent, parked_event_id, { type: 'RequestRetry' }, caller.actor),
       ),

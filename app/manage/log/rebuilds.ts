@@ -15,8 +15,8 @@ const ReadModelName = refined(
   (value): value is string => typeof value === 'string' && names.includes(value),
 )
 
-const RebuildRequest = t.partial(
-  { read_models: t.readonlyArray(ReadModelName, 'a list of read models') },
+const RebuildRequest = t.exact(
+  t.partial({ read_models: t.readonlyArray(ReadModelName, 'a list of read models') }),
   'an object with read_models',
 )
 

@@ -10,7 +10,7 @@ import { listOf, withAccount } from '../account-in-path.js'
 import type { Operator } from '../operator.js'
 import type { ManagePorts } from '../ports.js'
 
-const DefineRequest = t.type({ title: Title, value: NaturalNumber })
+const DefineRequest = t.strict({ title: Title, value: NaturalNumber })
 
 const path = '/accounts/:account_id/conversions'
 

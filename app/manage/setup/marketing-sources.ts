@@ -20,8 +20,8 @@ import { withPage } from '../page.js'
 import type { ManagePorts } from '../ports.js'
 import { createSource, type CreatedSource } from './source-creation.js'
 
-const CreateRequest = t.type({ title: Title, playbook_id: PlaybookId, originator_field: optional(FieldName) })
-const ChangeRequest = t.type({
+const CreateRequest = t.strict({ title: Title, playbook_id: PlaybookId, originator_field: optional(FieldName) })
+const ChangeRequest = t.strict({
   suspended: optional(t.boolean),
   limit_per_minute: t.union([t.undefined, ChangedLimit], ChangedLimit.name),
 })

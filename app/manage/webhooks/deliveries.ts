@@ -11,7 +11,7 @@ import { mostCounted } from '../../../projections/ports.js'
 import { deliveries, type DeliveryDocument } from '../../../projections/read-models/deliveries.js'
 import type { Endpoint, Request } from '../../http/endpoint.js'
 import { invalid, type Problem } from '../../http/problem.js'
-import { answer, bind, execute, pathId } from '../../http/steps.js'
+import { answer, bind, execute, pathId, withoutFields } from '../../http/steps.js'
 import type { Operator } from '../operator.js'
 import { withPage } from '../page.js'
 import type { ManagePorts } from '../ports.js'
@@ -75,6 +75,7 @@ export const deliveryEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Op
     handle: flow(
       withWebhook(ports),
       pathId('delivery_id', DeliveryId, notFound),
+      withoutFields(),
       bind('delivery', ({ webhook, delivery_id }) => deliveryOf(ports, webhook, delivery_id)),
       execute(({ delivery: { document }, caller }) => {
         const command = { type: 'RequestResend', resendId: null, dueAt: ports.clock.now() } as const

@@ -9,14 +9,14 @@ import { resends, type ResendDocument } from '../../../projections/read-models/r
 import { ownState } from '../../commands/states/own-state.js'
 import type { Endpoint } from '../../http/endpoint.js'
 import type { Problem } from '../../http/problem.js'
-import { answer, bind, bindOr, check, execute, pathId, withBody } from '../../http/steps.js'
+import { answer, bind, bindOr, check, execute, pathId, withBody, withoutFields } from '../../http/steps.js'
 import type { Operator } from '../operator.js'
 import { withPage } from '../page.js'
 import type { ManagePorts } from '../ports.js'
 import { withWebhook } from './webhook-in-path.js'
 
 /** When the deliveries became due. */
-const StartRequest = t.type({ from: InstantFromText, to: InstantFromText })
+const StartRequest = t.strict({ from: InstantFromText, to: InstantFromText })
 type StartRequest = t.TypeOf<typeof StartRequest>
 
 const path = '/accounts/:account_id/webhooks/:webhook_id/resends'
@@ -75,6 +75,7 @@ export const resendEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Oper
     handle: flow(
       withWebhook(ports),
       pathId('resend_id', ResendId, notFound),
+      withoutFields(),
       bind('resend', ({ webhook, resend_id }) => resendOf(ports, webhook, resend_id)),
       execute(({ resend: { resendId, webhookId }, caller }) =>
         ports.clientCommands.execute(resend, resendId, { type: 'CancelResend', webhookId }, caller.actor),

@@ -3,7 +3,7 @@ import { later } from '../../../domain/instant.js'
 import { flow, TE } from '../../../domain/prelude.js'
 import { webhook, type NewSigningSecret } from '../../../domain/webhook.js'
 import type { Endpoint } from '../../http/endpoint.js'
-import { answer, execute, pathId } from '../../http/steps.js'
+import { answer, execute, pathId, withoutFields } from '../../http/steps.js'
 import { withAccount } from '../account-in-path.js'
 import type { Operator } from '../operator.js'
 import type { ManagePorts } from '../ports.js'
@@ -17,6 +17,7 @@ export const signingSecretEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoi
     handle: flow(
       withAccount(ports),
       pathId('webhook_id', WebhookId, webhookNotFound),
+      withoutFields(),
       TE.let('secret', () => newSigningSecret(ports)),
       execute(({ account: { accountId }, webhook_id, secret: { signing }, caller }) =>
         ports.clientCommands.execute(

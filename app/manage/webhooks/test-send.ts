@@ -5,7 +5,7 @@ import { samplePayloadOf } from '../../../projections/delivery/fan-out/payload.j
 import { unsealable, type WebhookResponse } from '../../../projections/delivery/webhook-client.js'
 import { signedRequest } from '../../../projections/delivery/attempts/signed-request.js'
 import type { Endpoint } from '../../http/endpoint.js'
-import { answer, bind, check } from '../../http/steps.js'
+import { answer, bind, check, withoutFields } from '../../http/steps.js'
 import type { Operator } from '../operator.js'
 import type { ManagePorts } from '../ports.js'
 import { withWebhook } from './webhook-in-path.js'
@@ -20,6 +20,7 @@ export const testSendEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Op
     path: '/accounts/:account_id/webhooks/:webhook_id/test',
     handle: flow(
       withWebhook(ports),
+      withoutFields(),
       check(({ webhook }) => ports.rateLimit.consume(`test/${webhook.webhookId}`, testsPerMinute)),
       bind('response', ({ webhook }) => sendSample(ports, webhook)),
       answer(200, ({ response: { delivered, status, reason } }) => ({

@@ -20,7 +20,7 @@ const Url = refined(
 )
 const Events = t.readonlyArray(ActivityLabel, 'a list of labels')
 
-export const AddRequest = t.type({
+export const AddRequest = t.strict({
   url: Url,
   token: Token,
   events: optional(Events),
@@ -30,7 +30,7 @@ export const AddRequest = t.type({
 export type AddRequest = t.TypeOf<typeof AddRequest>
 
 /** The playbook of a webhook never changes. */
-export const ChangeRequest = t.type({
+export const ChangeRequest = t.strict({
   url: optional(Url),
   token: optional(Token),
   events: optional(Events),

@@ -4,7 +4,18 @@ import { WebhookId } from '../../../domain/ids.js'
 import { E, flow, TE, type Either } from '../../../domain/prelude.js'
 import type { Request } from '../../../app/http/endpoint.js'
 import type { Answer, Problem } from '../../../app/http/problem.js'
-import { answer, bind, bindOr, chain, check, execute, pathId, withBody } from '../../../app/http/steps.js'
+import {
+  answer,
+  bind,
+  bindOr,
+  chain,
+  check,
+  execute,
+  pathId,
+  withBody,
+  withLenientBody,
+  withoutFields,
+} from '../../../app/http/steps.js'
 
 const webhookId: WebhookId = `whk_${'0'.repeat(26)}`
 const gone: Problem = { kind: 'webhook-not-found' }
@@ -92,7 +103,7 @@ test('an id in the path is found under its name there; a text that is no such id
 })
 
 test('a body is decoded; what does not fit is named by its path, never by its value', async (t) => {
-  const Change = io.type({ title: Text, note: optional(io.string) })
+  const Change = io.strict({ title: Text, note: optional(io.string), by: optional(io.strict({ id: io.string })) })
   const decoded = (body: unknown) => withBody(Change)(call({ body }))()
   t.like(await decoded({ title: ' A ', note: null }), E.right({ body: { title: 'A', note: undefined } }))
   t.deepEqual(
@@ -100,6 +111,25 @@ test('a body is decoded; what does not fit is named by its path, never by its va
     E.left({ kind: 'invalid', messages: ['title must be a text that is not blank', 'note must be string'] } as const),
   )
   for (const body of [undefined, null, 1, 'text', []]) t.true(E.isLeft(await decoded(body)))
+})
+
+test('a field that a body may not have is named, unless its name says more than a name', async (t) => {
+  const Change = io.strict({
+    title: Text,
+    steps: optional(io.readonlyArray(io.strict({ days: io.number }))),
+    rest: optional(io.UnknownRecord),
+  })
+  const body: unknown = JSON.parse(
+    '{"title":" A ","titel":1,"__proto__":1,"a b":1,"c d":1,"steps":[{"days":1},{"days":2,"day":3}],"rest":{"x":{"y":1}}}',
+  )
+  const named = ['titel', '__proto__', 'a name that was sent', 'steps.1.day']
+  t.deepEqual(
+    await withBody(Change)(call({ body }))(),
+    E.left({ kind: 'invalid', messages: named.map((name) => `${name} is no field of this request`) } as const),
+  )
+  t.like(await withLenientBody(Change)(call({ body }))(), E.right({ body: { title: 'A', rest: { x: { y: 1 } } } }))
+  t.like(await withoutFields()(call({ body: {} }))(), E.right({ body: {} }))
+  t.true(E.isLeft(await withoutFields()(call({ body }))()))
 })
 
 test('an answer takes its status from what was found, where it depends on that', async (t) => {

@@ -153,7 +153,7 @@ const playIdle = async ({ idle, recorder, receiver }: Stage): Promise<void> => {
   await shown('what is asked for', `${deliveries}?state=due`, isAsked)
   await manage('one that is asked for', 'GET', `${deliveries}/${delivery?.id ?? ''}`)
 
-  const period = { from: '2024-01-01T00:00:00+02:00', to: '2024-01-01', more: 1 }
+  const period = { from: '2024-01-01T00:00:00+02:00', to: '2024-01-01' }
   const resend = having(await manage('a resend of many', 'POST', `${path}/resends`, period), 'resend').id
   const one = `${path}/resends/${resend}`
   await shown('it runs', one, ({ status }) => status === 200)

@@ -188,7 +188,7 @@ const playDeliveries = async ({ calls, hooks, delivered }: Loop, { lead_id }: Su
   await manage('one delivery', 'GET', `${path}/${id}`)
   await manage('a new signing secret for what is delivered', 'POST', `/webhooks/${hooks.agent}/signing_secret`)
   await manage('a new token', 'PATCH', `/webhooks/${hooks.agent}`, { token: 'hook-token-new' })
-  await manage('a resend', 'POST', `${path}/${id}/resend`, { more: 1 })
+  await manage('a resend', 'POST', `${path}/${id}/resend`)
   await delivered(1)
   const isResent = ({ body }: Answer): boolean => body.delivery?.['attempts'] === 2
   await shown('what was resent', `${path}/${id}`, isResent)

@@ -80,11 +80,7 @@ const playAccounts = async ({ main, recorder }: Stage): Promise<void> => {
   const url = `${main.url}/manage/v1/accounts`
   const operator = bearer(operatorKey)
   const { ask } = recorder
-  const opened = await ask(
-    'manage: an account is opened',
-    url,
-    json({ title: '  Example Insurance  ', more: 1 }, operator),
-  )
+  const opened = await ask('manage: an account is opened', url, json({ title: '  Example Insurance  ' }, operator))
   for (const body of [{}, { title: '' }, { title: null }, { title: 5 }, [], null, 'x']) {
     await ask(`manage: an account of ${inWords(body)}`, url, json(body, operator))
   }
@@ -183,7 +179,8 @@ const playKeysAndMembers = async ({ manage: call }: Calls): Promise<void> => {
   await call('the limit of a key that was revoked', 'PATCH', `/api_keys/${id}`, { limit_per_minute: 1 })
   const ada = { email: 'ada@example.com', role: 'manager' }
   const member = having(await call('a member', 'POST', '/members', ada), 'member')
-  await call('an agent', 'POST', '/members', { email: 'agent@example.com', role: 'agent', more: 1 })
+  await call('an agent', 'POST', '/members', { email: 'agent@example.com', role: 'agent' })
+  await call('a member with fields of no member', 'POST', '/members', { ...ada, title: 'Ms', 'first name': 'Ada' })
   await call('a member twice', 'POST', '/members', { email: 'ADA@example.com', role: 'admin' })
   await call('a member goes', 'DELETE', `/members/${member.id}`)
   await call('a member who went', 'DELETE', `/members/${member.id}`)
@@ -191,12 +188,16 @@ const playKeysAndMembers = async ({ manage: call }: Calls): Promise<void> => {
 }
 
 const playPlaybooks = async ({ manage: call }: Calls): Promise<string> => {
-  const steps = [{ message: 'Hello {first_name}', delay_minutes: 5, more: 1 }]
+  const steps = [{ message: 'Hello {first_name}', delay_minutes: 5 }]
   const whole = { title: ' Boats ', required_fields: ['first_name', ' boat_length '], steps, give_up_after_minutes: 60 }
   const { id } = having(
     await call('a whole playbook', 'POST', '/playbooks', { ...whole, quiet_hours: null }),
     'playbook',
   )
+  await call('a playbook with a field of no step', 'POST', '/playbooks', {
+    ...whole,
+    steps: [{ ...steps[0], after: 5 }],
+  })
   await call('a playbook with a title alone', 'POST', '/playbooks', { title: 'Standard', steps: null })
   const changes = [
     { title: 'Ships', quiet_hours: { from: '20:00', to: '07:30' } },
@@ -304,7 +305,7 @@ export const playManage = async (stage: Stage): Promise<void> => {
   }
   await playKeysAndMembers(calls)
   await playSources(calls, account, await playPlaybooks(calls))
-  await calls.manage('a conversion', 'POST', '/conversions', { title: ' Renewed ', value: 900, label: 'sold' })
+  await calls.manage('a conversion', 'POST', '/conversions', { title: ' Renewed ', value: 900 })
   await calls.manage('a conversion worth nothing', 'POST', '/conversions', { title: 'Called', value: 0 })
   await calls.manage('conversions', 'GET', '/conversions')
   await playOthers(stage, account)
