@@ -111,6 +111,15 @@ test('the provider answers STOP by itself, unless the account says that it does 
   t.deepEqual(directions, ['outbound', 'inbound'])
 })
 
+test('a sender without a rate sends as fast as the provider takes it', async (t) => {
+  const { following } = await openTextingStage(t, { clockRate: 1_000 })
+  const account = await following('Example Agency')
+  for (const sender of [{ from: otherNumber }, { from: number, messages_per_second: 10 }, { from: number }]) {
+    const changed = await account.manage('PUT', '/messaging', { sender })
+    t.like(messagingIn(changed), { sender: { messages_per_second: null, ...sender } })
+  }
+})
+
 test('a sender or a limit that is none is refused, and the field is named', async (t) => {
   const { following } = await openTextingStage(t, { clockRate: 1_000 })
   const account = await following('Example Agency')

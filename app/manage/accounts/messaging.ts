@@ -22,8 +22,8 @@ const Rate = refined(
 )
 
 const SenderRequest = t.strict(
-  { from: SenderName, messages_per_second: t.union([Rate, t.null], `${Rate.name}, or null`) },
-  'a sender with from and messages_per_second',
+  { from: SenderName, messages_per_second: t.union([t.undefined, t.null, Rate], `${Rate.name}, or null`) },
+  'a sender with from',
 )
 
 const hostsName = `null or a list of 1 to ${mostConsentHosts} hosts`
@@ -92,12 +92,12 @@ const setMessaging = async (
   actor: string,
 ): Promise<Either<Problem, CommandResult<AccountState>>> => {
   const { accepted_consent_hosts: hosts, provider_answers_keywords: byProvider, help_text: text } = request
-  const { sender: from, segments_per_month: segmentsPerMonth } = request
+  const { sender, segments_per_month: segmentsPerMonth } = request
   const commands: ReadonlyArray<AccountCommand> = [
     ...(hosts === undefined ? [] : [{ type: 'AcceptConsentHosts', hosts } as const]),
     ...(byProvider === undefined ? [] : [{ type: 'SetKeywordAnswers', byProvider } as const]),
     ...(text === undefined ? [] : [{ type: 'SetHelpText', text } as const]),
-    ...(from === undefined ? [] : [{ type: 'SetSender', sender: from } as const]),
+    ...(sender === undefined ? [] : [{ type: 'SetSender', sender: sender && withRate(sender) } as const]),
     ...(segmentsPerMonth === undefined ? [] : [{ type: 'LimitSegments', segmentsPerMonth } as const]),
   ]
   let result: CommandResult<AccountState> = { state: before, events: [] }
@@ -106,7 +106,7 @@ const setMessaging = async (
     if (E.isLeft(changed)) return changed
     result = { state: changed.right.state, events: [...result.events, ...changed.right.events] }
   }
-  if (from === undefined) return E.right(result)
+  if (sender === undefined) return E.right(result)
   // Trouble of the sender before says nothing of this one.
   const release = {
     type: 'ReleaseSender',
@@ -117,6 +117,11 @@ const setMessaging = async (
   const released = await ports.clientCommands.execute(sendingHold, before.accountId, release, actor)
   return E.isLeft(released) ? released : E.right(result)
 }
+
+const withRate = ({ from, messages_per_second = null }: t.TypeOf<typeof SenderRequest>) => ({
+  from,
+  messages_per_second,
+})
 
 const shown = (state: AccountState) =>
   state.kind === 'open'
