@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { E, type Either } from '../../domain/prelude.js'
 import { cursorOf } from '../../projections/pages.js'
 import type { Cursor, Json, Query } from '../../projections/ports.js'
@@ -29,24 +30,23 @@ const pageOf = async <Document extends Json>(
   { query }: Request,
   queries: Queries,
   projection: Projection<Document>,
-  { index, equals, descending, ...bounds }: Listed,
+  listed: Listed,
 ): Promise<Either<Problem, Page<Document>>> => {
+  const { index } = listed
   const limit = limitFrom(query('limit'))
   if (E.isLeft(limit)) return limit
-  const after = cursorFrom(query('cursor'))
+  const list = listNameOf(projection, listed)
+  const after = cursorFrom(query('cursor'), list)
   if (E.isLeft(after)) return after
   const found = await queries.page(projection, {
-    index,
-    equals,
+    ...listed,
     limit: limit.right + 1,
-    descending,
-    ...bounds,
     ...(after.right === undefined ? {} : { after: after.right }),
   })
   if (E.isLeft(found)) return found
   const shown = found.right.slice(0, limit.right)
   const last = found.right.length > limit.right ? shown.at(-1) : undefined
-  const next_cursor = last === undefined ? null : textOf(cursorOf(projection, index, last))
+  const next_cursor = last === undefined ? null : textOf(cursorOf(projection, index, last), list)
   return E.right({ documents: shown.map(({ document }) => document), next_cursor })
 }
 
@@ -58,17 +58,29 @@ const limitFrom = (text: string | undefined): Either<Problem, number> => {
   return limit >= 1 && limit <= mostOnPage ? E.right(limit) : E.left(badLimit)
 }
 
+/** Short for a list and its filter: after the cursor of another one there may be nothing, as at the end. */
+const listNameOf = (
+  { name }: Pick<Projection<Json>, 'name'>,
+  { index, equals, from, upTo, descending }: Listed,
+): string =>
+  hash('sha256', JSON.stringify([name, index, equals, from ?? null, upTo ?? null, descending]), 'base64url').slice(0, 8)
+
 /** A cursor is opaque to clients. */
-const textOf = ({ value, key }: Cursor): string => Buffer.from(JSON.stringify([value, key])).toString('base64url')
+const textOf = ({ value, key }: Cursor, list: string): string =>
+  Buffer.from(JSON.stringify([list, value, key])).toString('base64url')
 
-const badCursor: Problem = { kind: 'invalid', messages: ['cursor must be one that a page gave'] }
+const badCursor: Problem = {
+  kind: 'invalid',
+  messages: ['cursor must be the next_cursor of a page of the same list, with the same filter'],
+}
 
-const cursorFrom = (text: string | undefined): Either<Problem, Cursor | undefined> => {
+const cursorFrom = (text: string | undefined, list: string): Either<Problem, Cursor | undefined> => {
   if (text === undefined) return E.right(undefined)
   try {
     const parts: unknown = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'))
-    if (!Array.isArray(parts) || parts.length !== 2) return E.left(badCursor)
-    const [value, key] = parts as ReadonlyArray<unknown>
+    if (!Array.isArray(parts) || parts.length !== 3) return E.left(badCursor)
+    const [of, value, key] = parts as ReadonlyArray<unknown>
+    if (of !== list) return E.left(badCursor)
     const isValue = typeof value === 'string' || typeof value === 'number'
     return isValue && typeof key === 'string' ? E.right({ value, key }) : E.left(badCursor)
   } catch {

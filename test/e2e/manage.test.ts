@@ -725,6 +725,40 @@ test('a page that is exactly full has no next one unless there is more', async (
   t.is(all.body.next_cursor, null)
 })
 
+test('a cursor is good for the list and the filter that gave it, and for no other: it would seem to be at its end', async (t) => {
+  const account = await openAccount(site)
+  const other = having(
+    await account.manage('POST', '/marketing_sources', { title: 'Other', playbook_id: account.playbookId }),
+    'marketing_source',
+  )
+  const steps = [{ message: 'Hi', delay_minutes: 60 }]
+  await account.manage('PATCH', `/playbooks/${account.playbookId}`, { steps })
+  const { contact_id } = await account.submitted()
+  await account.submitted()
+  const leads = `/marketing_sources/${account.sourceId}/leads`
+  const cursorOf = async (path: string) => {
+    const { body } = await account.manage('GET', path)
+    t.is(typeof body.next_cursor, 'string', path)
+    return body.next_cursor ?? ''
+  }
+  const ofLeads = await cursorOf(`${leads}?limit=1`)
+  const ofTimeline = await cursorOf(`/contacts/${contact_id}/timeline?limit=1`)
+  const ofRunning = await cursorOf('/follow_ups?limit=1')
+  for (const path of [
+    `${leads}?cursor=${ofTimeline}`,
+    `/marketing_sources/${other.id}/leads?cursor=${ofLeads}`,
+    `/contacts/${contact_id}/timeline?cursor=${ofLeads}`,
+    `/follow_ups?state=ended&cursor=${ofRunning}`,
+    `/follow_ups?playbook_id=${account.playbookId}&cursor=${ofRunning}`,
+  ]) {
+    const answer = await account.manage('GET', path)
+    t.is(answer.status, 400, path)
+    t.deepEqual(namedIn(answer), ['cursor'], path)
+  }
+  t.is(having(await account.manage('GET', `${leads}?limit=2&cursor=${ofLeads}`), 'leads').length, 1)
+  t.is((await account.manage('GET', `/follow_ups?state=running&cursor=${ofRunning}`)).status, 200)
+})
+
 test('a page has 50 entries by default, and a wrong limit or cursor is 400 and named', async (t) => {
   const account = await openAccount(site)
   const answers = await Promise.all(Array.from({ length: 51 }, () => account.submit(lead())))
@@ -738,7 +772,7 @@ test('a page has 50 entries by default, and a wrong limit or cursor is 400 and n
     t.is(answer.status, 400, limit)
     t.deepEqual(namedIn(answer), ['limit'], limit)
   }
-  for (const cursor of ['x', 'null', '[]', 'W10', 'WzFd', 'W251bGwsMV0', '%00']) {
+  for (const cursor of ['x', 'null', '[]', 'W10', 'WzFd', 'W251bGwsMV0', 'W251bGwsMSwiIl0', '%00']) {
     const answer = await account.manage('GET', `${path}?cursor=${cursor}`)
     t.is(answer.status, 400, cursor)
     t.deepEqual(namedIn(answer), ['cursor'], cursor)
