@@ -61,7 +61,10 @@ export type KnownWebhook = {
   readonly turnedOn: TurnedOn | undefined
 }
 
-export type WebhookState = { readonly kind: 'unknown' } | { readonly kind: 'removed' } | KnownWebhook
+/** Its log stays. */
+type RemovedWebhook = { readonly kind: 'removed' } & Pick<KnownWebhook, 'webhookId' | 'accountId'>
+
+export type WebhookState = { readonly kind: 'unknown' } | RemovedWebhook | KnownWebhook
 
 /** `previousUntil`: how long the one that it replaces is good. */
 export type NewSigningSecret = { readonly sealed: string; readonly previousUntil: Instant }
@@ -115,7 +118,7 @@ const evolve = (state: WebhookState, event: WebhookEvent): WebhookState => {
       return { ...state, version, signingSecrets: [{ sealed: sealed_secret, until: undefined }, ...previous] }
     }
     case 'WebhookRemoved':
-      return { kind: 'removed' }
+      return { kind: 'removed', webhookId: state.webhookId, accountId: state.accountId }
     default:
       return unreachable(event)
   }

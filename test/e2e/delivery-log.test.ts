@@ -4,6 +4,7 @@ import { newPhone } from '../kit/service/leads.js'
 import { labelOf, type Received, receiverFor } from '../kit/network/receiver.js'
 import { serviceForFile } from '../kit/service/in-process-service.js'
 import {
+  deliveriesIn,
   deliveriesOf,
   hookToken,
   settledDeliveries,
@@ -318,4 +319,20 @@ test("a delivery that is unknown, another webhook's or another account's is 404"
     t.is(answer.status, 404, `${webhook} ${delivery}`)
     t.deepEqual(answer.body, { message }, `${webhook} ${delivery}`)
   }
+})
+
+test('the log of a webhook that was removed can still be read, by its account alone, and nothing of it is resent', async (t) => {
+  const { account, receiver, webhookId } = await subscribed(t, site)
+  receiver.answer(() => 500)
+  await account.submitted()
+  await receiver.received(1)
+  t.is((await account.manage('DELETE', `/webhooks/${webhookId}`)).status, 200)
+  const [abandoned] = await deliveriesIn(account, webhookId, 'abandoned', 1)
+  const path = `/webhooks/${webhookId}/deliveries`
+  const { log } = await deliveryOf(account, webhookId, abandoned?.id ?? '')
+  t.is(log?.at(-1)?.type, 'DeliveryAbandoned')
+  t.is((await account.manage('POST', `${path}/${abandoned?.id}/resend`)).status, 404)
+  const other = await openAccount(site)
+  t.is((await other.manage('GET', path)).status, 404)
+  t.is((await other.manage('GET', `${path}/${abandoned?.id}`)).status, 404)
 })

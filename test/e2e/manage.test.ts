@@ -579,13 +579,14 @@ test('an account has a hundred webhooks at most, and one that is removed makes r
   t.is((await account.manage('POST', '/webhooks', asked)).status, 409)
 })
 
-test('a removed webhook is 404 from then on', async (t) => {
+test('a removed webhook is 404 from then on, its log aside', async (t) => {
   const account = await openAccount(site)
   const id = await account.addWebhook({ url: 'http://127.0.0.1:9/hook', token: 'x' })
   t.is((await account.manage('DELETE', `/webhooks/${id}`)).status, 200)
   t.is((await account.manage('DELETE', `/webhooks/${id}`)).status, 404)
   t.is((await account.manage('PATCH', `/webhooks/${id}`, { events: [] })).status, 404)
-  t.is((await account.manage('GET', `/webhooks/${id}/deliveries`)).status, 404)
+  t.is((await account.manage('GET', `/webhooks/${id}/resends`)).status, 404)
+  t.deepEqual(having(await account.manage('GET', `/webhooks/${id}/deliveries`), 'deliveries'), [])
   t.deepEqual(having(await account.manage('GET', '/webhooks'), 'webhooks'), [])
 })
 

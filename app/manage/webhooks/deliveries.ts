@@ -15,7 +15,7 @@ import { answer, bind, execute, pathId, withoutFields } from '../../http/steps.j
 import type { Operator } from '../operator.js'
 import { withPage } from '../page.js'
 import type { ManagePorts } from '../ports.js'
-import { withWebhook } from './webhook-in-path.js'
+import { withWebhook, withWebhookOrRemoved } from './webhook-in-path.js'
 
 /** `undelivered`: whatever has not succeeded. */
 const State = t.keyof(
@@ -44,7 +44,7 @@ export const deliveryEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Op
     method: 'GET',
     path,
     handle: flow(
-      withWebhook(ports),
+      withWebhookOrRemoved(ports),
       bind('filter', ({ request }) => filterIn(request)),
       TE.let('part', ({ webhook, filter }) => partOf(webhook.webhookId, filter)),
       withPage(ports.queries, deliveries, ({ part }) => ({ ...part, descending: true })),
@@ -61,7 +61,7 @@ export const deliveryEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Op
     method: 'GET',
     path: `${path}/:delivery_id`,
     handle: flow(
-      withWebhook(ports),
+      withWebhookOrRemoved(ports),
       pathId('delivery_id', DeliveryId, notFound),
       bind('delivery', ({ webhook, delivery_id }) => deliveryOf(ports, webhook, delivery_id)),
       answer(200, ({ delivery: { document, events } }) => ({
@@ -126,7 +126,7 @@ type Events = ReadonlyArray<Recorded<DomainEvent>>
 const deliveryOf =
   (
     { store }: ManagePorts,
-    { webhookId }: KnownWebhook,
+    { webhookId }: Pick<KnownWebhook, 'webhookId'>,
     id: DeliveryId,
   ): TaskEither<Problem, { readonly document: DeliveryDocument; readonly events: Events }> =>
   async () => {
