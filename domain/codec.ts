@@ -126,6 +126,10 @@ export const optional = <A>(codec: t.Type<A, unknown>): t.Type<A | undefined, un
     (value) => (value === undefined ? undefined : codec.encode(value)),
   )
 
+/** An object with these fields, and no others. */
+export const objectWith = <Fields extends t.Props>(fields: Fields): t.ExactC<t.TypeC<Fields>> =>
+  t.strict(fields, `an object with ${Object.keys(fields).join(', ')}`)
+
 /** A map, which JSON holds as an array of pairs. */
 export const mapOf = <Key, Value>(
   key: t.Type<Key, unknown>,

@@ -1,5 +1,5 @@
 import { account } from '../../../domain/account.js'
-import { t, Title } from '../../../domain/codec.js'
+import { objectWith, t, Title } from '../../../domain/codec.js'
 import { flow } from '../../../domain/prelude.js'
 import type { Endpoint } from '../../http/endpoint.js'
 import { answer, execute, withBody } from '../../http/steps.js'
@@ -8,8 +8,8 @@ import type { Operator } from '../operator.js'
 import type { ManagePorts } from '../ports.js'
 import { openAccount } from './account-opening.js'
 
-const OpenRequest = t.strict({ title: Title })
-const ChangeRequest = t.strict({ enabled: t.boolean })
+const OpenRequest = objectWith({ title: Title })
+const ChangeRequest = objectWith({ enabled: t.boolean })
 
 /** Opening an account, and enabling or disabling it. */
 export const accountEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Operator>> => [

@@ -1,5 +1,5 @@
 import { account } from '../../../domain/account.js'
-import { optional, t } from '../../../domain/codec.js'
+import { objectWith, optional } from '../../../domain/codec.js'
 import { ApiKeyId } from '../../../domain/ids.js'
 import { flow, TE } from '../../../domain/prelude.js'
 import { newApiKey } from '../../http/api-key.js'
@@ -11,8 +11,8 @@ import { ChangedLimit, LimitPerMinute } from '../limit-per-minute.js'
 import type { Operator } from '../operator.js'
 import type { ManagePorts } from '../ports.js'
 
-const IssueRequest = t.strict({ limit_per_minute: optional(LimitPerMinute) })
-const LimitRequest = t.strict({ limit_per_minute: ChangedLimit })
+const IssueRequest = objectWith({ limit_per_minute: optional(LimitPerMinute) })
+const LimitRequest = objectWith({ limit_per_minute: ChangedLimit })
 
 const notFound: Problem = { kind: 'api-key-not-found' }
 

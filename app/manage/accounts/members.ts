@@ -1,5 +1,5 @@
 import { account, MemberRole } from '../../../domain/account.js'
-import { t } from '../../../domain/codec.js'
+import { objectWith } from '../../../domain/codec.js'
 import { EmailAddress } from '../../../domain/email-address.js'
 import { MemberId } from '../../../domain/ids.js'
 import { flow, TE } from '../../../domain/prelude.js'
@@ -9,7 +9,7 @@ import { withAccount } from '../account-in-path.js'
 import type { Operator } from '../operator.js'
 import type { ManagePorts } from '../ports.js'
 
-const AddRequest = t.strict({ email: EmailAddress, role: MemberRole })
+const AddRequest = objectWith({ email: EmailAddress, role: MemberRole })
 
 /** Who works in an account; admins and managers are told when a webhook is turned off (contract 6.6.4). */
 export const memberEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Operator>> => [

@@ -1,5 +1,5 @@
 import { account, type AccountCommand, type AccountState } from '../../../domain/account.js'
-import { NaturalNumber, refined, t } from '../../../domain/codec.js'
+import { NaturalNumber, objectWith, refined, t } from '../../../domain/codec.js'
 import { ConsentHost, mostConsentHosts } from '../../../domain/consent.js'
 import { MessageText } from '../../../domain/message-template.js'
 import type { CommandResult } from '../../../domain/ports.js'
@@ -21,24 +21,21 @@ const Rate = refined(
   (value): value is number => typeof value === 'number' && value > 0 && value <= mostPerSecond,
 )
 
-const SenderRequest = t.strict(
-  { from: SenderName, messages_per_second: t.union([t.undefined, t.null, Rate], `${Rate.name}, or null`) },
-  'a sender with from',
-)
+const SenderRequest = objectWith({
+  from: SenderName,
+  messages_per_second: t.union([t.undefined, t.null, Rate], `${Rate.name}, or null`),
+})
 
 const hostsName = `null or a list of 1 to ${mostConsentHosts} hosts`
 
 /** Null lifts the restriction, leaves it to the provider's default, or gives the service's own words. */
-const MessagingRequest = t.strict(
-  {
-    accepted_consent_hosts: t.union([t.undefined, t.null, t.readonlyArray(ConsentHost)], hostsName),
-    provider_answers_keywords: t.union([t.undefined, t.null, t.boolean], 'true, false or null'),
-    help_text: t.union([t.undefined, t.null, MessageText], `${MessageText.name}, or null`),
-    sender: t.union([t.undefined, t.null, SenderRequest], `${SenderRequest.name}, or null`),
-    segments_per_month: t.union([t.undefined, t.null, NaturalNumber], `${NaturalNumber.name}, or null`),
-  },
-  'an object with settings of messaging',
-)
+const MessagingRequest = objectWith({
+  accepted_consent_hosts: t.union([t.undefined, t.null, t.readonlyArray(ConsentHost)], hostsName),
+  provider_answers_keywords: t.union([t.undefined, t.null, t.boolean], 'true, false or null'),
+  help_text: t.union([t.undefined, t.null, MessageText], `${MessageText.name}, or null`),
+  sender: t.union([t.undefined, t.null, SenderRequest], `${SenderRequest.name}, or null`),
+  segments_per_month: t.union([t.undefined, t.null, NaturalNumber], `${NaturalNumber.name}, or null`),
+})
 type MessagingRequest = t.TypeOf<typeof MessagingRequest>
 
 const nothingSent: Problem = {

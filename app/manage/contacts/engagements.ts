@@ -1,5 +1,5 @@
 import { ActivityLabel, ActivityType, furthestCall, longestCall, typeOf } from '../../../domain/activity.js'
-import { decode, optional, refined, t } from '../../../domain/codec.js'
+import { decode, objectWith, optional, refined, t } from '../../../domain/codec.js'
 import { activityReportIdOf } from '../../../domain/derived-id.js'
 import type { EngagementState } from '../../../domain/engagement.js'
 import type { Recorded } from '../../../domain/event.js'
@@ -20,15 +20,12 @@ const Note = refined('a text', (value): value is string => typeof value === 'str
 
 const Properties = t.readonly(t.UnknownRecord, 'an object')
 
-const ReportRequest = t.strict(
-  {
-    type: ActivityType,
-    label: ActivityLabel,
-    note: optional(Note),
-    properties: optional(Properties),
-  },
-  'an object with type and label',
-)
+const ReportRequest = objectWith({
+  type: ActivityType,
+  label: ActivityLabel,
+  note: optional(Note),
+  properties: optional(Properties),
+})
 type ReportRequest = t.TypeOf<typeof ReportRequest>
 
 /** What a telephony system or a member reports about an engagement. */

@@ -1,4 +1,4 @@
-import { optional, t } from '../../../domain/codec.js'
+import { objectWith, optional } from '../../../domain/codec.js'
 import { contact } from '../../../domain/contact.js'
 import { Asker } from '../../../domain/erasure.js'
 import { ContactId, type AccountId } from '../../../domain/ids.js'
@@ -13,7 +13,7 @@ import type { Operator } from '../operator.js'
 import type { ManagePorts } from '../ports.js'
 import { contactNotFound } from './contact-in-path.js'
 
-const EraseRequest = t.strict({ by: optional(Asker) })
+const EraseRequest = objectWith({ by: optional(Asker) })
 
 /**
  * Removes a person from everywhere. It may be repeated: the answer is `pending` until all is done, and names then

@@ -1,4 +1,4 @@
-import { t } from '../../../domain/codec.js'
+import { objectWith } from '../../../domain/codec.js'
 import { contact } from '../../../domain/contact.js'
 import { engagement } from '../../../domain/engagement.js'
 import { EngagementId } from '../../../domain/ids.js'
@@ -15,7 +15,7 @@ import type { Operator } from '../operator.js'
 import type { ManagePorts } from '../ports.js'
 import { messageIdFor } from './message-id.js'
 
-const MemberMessage = t.strict({ text: MessageText })
+const MemberMessage = objectWith({ text: MessageText })
 
 const notFound: Problem = { kind: 'engagement-not-found' }
 

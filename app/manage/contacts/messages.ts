@@ -1,4 +1,4 @@
-import { t } from '../../../domain/codec.js'
+import { objectWith } from '../../../domain/codec.js'
 import { ContactId } from '../../../domain/ids.js'
 import { MessageText } from '../../../domain/message-template.js'
 import { flow } from '../../../domain/prelude.js'
@@ -13,7 +13,7 @@ import type { ManagePorts } from '../ports.js'
 import { contactNotFound, withContact } from './contact-in-path.js'
 import { messageIdFor } from './message-id.js'
 
-const ReceivedMessage = t.strict({ text: MessageText })
+const ReceivedMessage = objectWith({ text: MessageText })
 
 /**
  * What was written to a contact and by it. A `POST` brings what the contact writes to the sender of its account, where

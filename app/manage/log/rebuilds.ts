@@ -1,4 +1,4 @@
-import { refined, t } from '../../../domain/codec.js'
+import { objectWith, optional, refined, t } from '../../../domain/codec.js'
 import { E, flow, pipe, TE } from '../../../domain/prelude.js'
 import { readModels } from '../../../projections/read-models/registry.js'
 import type { Rebuilds } from '../../../projections/subscriptions/rebuilds.js'
@@ -15,10 +15,7 @@ const ReadModelName = refined(
   (value): value is string => typeof value === 'string' && names.includes(value),
 )
 
-const RebuildRequest = t.exact(
-  t.partial({ read_models: t.readonlyArray(ReadModelName, 'a list of read models') }),
-  'an object with read_models',
-)
+const RebuildRequest = objectWith({ read_models: optional(t.readonlyArray(ReadModelName, 'a list of read models')) })
 
 /** Read models that are built anew while they are served. */
 export const rebuildEndpoints = ({ rebuilds }: ManagePorts): ReadonlyArray<Endpoint<Operator>> => [

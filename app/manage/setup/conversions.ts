@@ -1,5 +1,5 @@
 import { newAggregate } from '../../../domain/aggregate.js'
-import { NaturalNumber, t, Title } from '../../../domain/codec.js'
+import { NaturalNumber, objectWith, Title } from '../../../domain/codec.js'
 import { conversion } from '../../../domain/conversion.js'
 import type { ConversionId } from '../../../domain/ids.js'
 import { flow, TE } from '../../../domain/prelude.js'
@@ -10,7 +10,7 @@ import { listOf, withAccount } from '../account-in-path.js'
 import type { Operator } from '../operator.js'
 import type { ManagePorts } from '../ports.js'
 
-const DefineRequest = t.strict({ title: Title, value: NaturalNumber })
+const DefineRequest = objectWith({ title: Title, value: NaturalNumber })
 
 const path = '/accounts/:account_id/conversions'
 

@@ -1,4 +1,4 @@
-import { FieldName, optional, t, Title } from '../../../domain/codec.js'
+import { FieldName, objectWith, optional, t, Title } from '../../../domain/codec.js'
 import { PlaybookId, SourceId, type AccountId } from '../../../domain/ids.js'
 import {
   marketingSource,
@@ -20,8 +20,8 @@ import { withPage } from '../page.js'
 import type { ManagePorts } from '../ports.js'
 import { createSource, type CreatedSource } from './source-creation.js'
 
-const CreateRequest = t.strict({ title: Title, playbook_id: PlaybookId, originator_field: optional(FieldName) })
-const ChangeRequest = t.strict({
+const CreateRequest = objectWith({ title: Title, playbook_id: PlaybookId, originator_field: optional(FieldName) })
+const ChangeRequest = objectWith({
   suspended: optional(t.boolean),
   limit_per_minute: t.union([t.undefined, ChangedLimit], ChangedLimit.name),
 })

@@ -1,4 +1,4 @@
-import { optional, t } from '../../../domain/codec.js'
+import { objectWith, optional, t } from '../../../domain/codec.js'
 import { consentOnArrival, type AcceptedHosts } from '../../../domain/consent.js'
 import type { FollowUp } from '../../../domain/follow-up.js'
 import { PlaybookId } from '../../../domain/ids.js'
@@ -17,13 +17,10 @@ import { ownPlaybook } from '../own-playbook.js'
 import type { ManagePorts } from '../ports.js'
 
 /** `lead`: its fields, as they would be submitted; `at`: when. */
-const PreviewRequest = t.strict(
-  {
-    lead: optional(t.readonly(t.record(t.string, t.unknown), 'the fields of a lead')),
-    at: optional(InstantFromText),
-  },
-  'an object with lead or at',
-)
+const PreviewRequest = objectWith({
+  lead: optional(t.readonly(t.record(t.string, t.unknown), 'the fields of a lead')),
+  at: optional(InstantFromText),
+})
 
 const sampleLead = { first_name: 'Ada', last_name: 'Example', email: 'ada@example.com', phone: '(415) 555-0123' }
 

@@ -1,4 +1,4 @@
-import { FieldName, NaturalNumber, optional, refined, t, Text, Title } from '../../../domain/codec.js'
+import { FieldName, NaturalNumber, objectWith, optional, refined, t, Text, Title } from '../../../domain/codec.js'
 import { E } from '../../../domain/prelude.js'
 import { ReplyOutcome, Weekday, type PlaybookSettings } from '../../../domain/playbook.js'
 import { mostRequiredFields } from '../../../domain/submission.js'
@@ -16,7 +16,7 @@ const Minutes = refined(
   (value): value is number => NaturalNumber.is(value) && value <= longestWait,
 )
 
-const Step = t.strict({ message: Text, delay_minutes: Minutes }, 'an object with message and delay_minutes')
+const Step = objectWith({ message: Text, delay_minutes: Minutes })
 
 const wordName = 'a word or phrase with a letter or a digit'
 const Word = Title.pipe(
@@ -43,7 +43,7 @@ const listOf = <A>(
 
 const Words = listOf(Word, 'a list of 1 to 100 words', { least: 1, most: 100 })
 
-const ReplyRule = t.strict({ words: Words, outcome: ReplyOutcome }, 'an object with words and outcome')
+const ReplyRule = objectWith({ words: Words, outcome: ReplyOutcome })
 
 const FieldNames = listOf(FieldName, `a list of at most ${mostRequiredFields} field names`, {
   most: mostRequiredFields,
@@ -57,7 +57,7 @@ const settings = {
   give_up_after_minutes: optional(Minutes),
 }
 
-const Hours = t.strict({ from: TimeOfDay, to: TimeOfDay }, 'an object with from and to')
+const Hours = objectWith({ from: TimeOfDay, to: TimeOfDay })
 type Hours = t.TypeOf<typeof Hours>
 
 const OtherTime = refined('another time than from', (_): _ is never => false)
@@ -77,11 +77,8 @@ const DistinctHours = new t.Type<Hours, Hours, unknown>(
 /** Null means that there are none. */
 const Quiet = t.union([t.null, t.undefined, DistinctHours], 'quiet hours or null')
 
-export const NewPlaybook = t.strict({ title: Title, quiet_hours: Quiet, ...settings }, 'an object with title')
-export const PlaybookChange = t.strict(
-  { title: optional(Title), quiet_hours: Quiet, ...settings },
-  'an object with settings of a playbook',
-)
+export const NewPlaybook = objectWith({ title: Title, quiet_hours: Quiet, ...settings })
+export const PlaybookChange = objectWith({ title: optional(Title), quiet_hours: Quiet, ...settings })
 
 /** The settings that a request names. */
 export const sentSettings = (request: t.TypeOf<typeof PlaybookChange>): Partial<PlaybookSettings> =>

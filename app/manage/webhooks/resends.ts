@@ -1,5 +1,5 @@
 import { newAggregate } from '../../../domain/aggregate.js'
-import { t } from '../../../domain/codec.js'
+import { objectWith, type t } from '../../../domain/codec.js'
 import { ResendId } from '../../../domain/ids.js'
 import { InstantFromText } from '../../../domain/instant.js'
 import { flow, TE, type TaskEither } from '../../../domain/prelude.js'
@@ -16,7 +16,7 @@ import type { ManagePorts } from '../ports.js'
 import { withWebhook } from './webhook-in-path.js'
 
 /** When the deliveries became due. */
-const StartRequest = t.strict({ from: InstantFromText, to: InstantFromText })
+const StartRequest = objectWith({ from: InstantFromText, to: InstantFromText })
 type StartRequest = t.TypeOf<typeof StartRequest>
 
 const path = '/accounts/:account_id/webhooks/:webhook_id/resends'

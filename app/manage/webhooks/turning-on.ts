@@ -1,4 +1,4 @@
-import { t } from '../../../domain/codec.js'
+import { objectWith, t } from '../../../domain/codec.js'
 import { flow } from '../../../domain/prelude.js'
 import { webhook } from '../../../domain/webhook.js'
 import type { Endpoint } from '../../http/endpoint.js'
@@ -8,7 +8,7 @@ import type { ManagePorts } from '../ports.js'
 import { withWebhook } from './webhook-in-path.js'
 import { shownWebhook } from './webhooks.js'
 
-const TurnOnRequest = t.strict({ catch_up: t.boolean })
+const TurnOnRequest = objectWith({ catch_up: t.boolean })
 
 /** Turning a webhook on again; what was not delivered meanwhile is caught up with, or skipped. */
 export const turningOnEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Operator>> => [

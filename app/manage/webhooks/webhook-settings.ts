@@ -1,5 +1,5 @@
 import { ActivityLabel } from '../../../domain/activity.js'
-import { optional, refined, t } from '../../../domain/codec.js'
+import { objectWith, optional, refined, t } from '../../../domain/codec.js'
 import { PlaybookId, type AccountId } from '../../../domain/ids.js'
 import type { Vault } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
@@ -20,7 +20,7 @@ const Url = refined(
 )
 const Events = t.readonlyArray(ActivityLabel, 'a list of labels')
 
-export const AddRequest = t.strict({
+export const AddRequest = objectWith({
   url: Url,
   token: Token,
   events: optional(Events),
@@ -30,7 +30,7 @@ export const AddRequest = t.strict({
 export type AddRequest = t.TypeOf<typeof AddRequest>
 
 /** The playbook of a webhook never changes. */
-export const ChangeRequest = t.strict({
+export const ChangeRequest = objectWith({
   url: optional(Url),
   token: optional(Token),
   events: optional(Events),
