@@ -86,9 +86,10 @@ export const ContactEvent = t.union([
   ),
   /**
    * Said by a number without a contact: nobody has submitted it yet, or its contact was erased. Nothing else is kept of
-   * it. `said_at`: its order at the sender. Older versions left it out.
+   * it.
    */
   eventOf('NumberOptedOut', t.type({ contact_id: ContactId, account_id: AccountId })),
+  /** As above. `said_at`: its order at the sender. Older versions left it out. */
   eventOf(
     'NumberOptedIn',
     t.intersection([t.type({ contact_id: ContactId, account_id: AccountId }), t.partial({ said_at: Instant })]),

@@ -16,5 +16,6 @@ const replaced = (json: unknown): unknown => {
   if (typeof json === 'string') return json.toWellFormed().replaceAll('\0', replacement)
   if (Array.isArray(json)) return json.map(replaced)
   if (typeof json !== 'object' || json === null) return json
+  // Of two names that become the same the last one counts, as of two that are the same in JSON.
   return Object.fromEntries(Object.entries(json).map(([name, value]) => [replaced(name), replaced(value)]))
 }

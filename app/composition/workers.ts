@@ -78,7 +78,7 @@ export type Worker = {
   readonly parksAs?: string
   /** How it learns from the log what there is to do, where it does. */
   readonly following?: Following
-  /** Where it does not its lag is that of its read model: whatever is due stands there. */
+  /** Where it follows no log its lag is that of its read model: whatever is due stands there. */
   readonly observed?: ReadonlyArray<ObservedFollower>
 }
 

@@ -14,49 +14,70 @@ export type BodyReader = (ctx: Context) => Promise<Either<Problem, unknown>>
 
 /**
  * Reads JSON and form bodies. The field names of a form stand as they were sent: brackets and dots mean nothing here,
- * and a name that comes twice becomes a list. Texts and names are well formed, but where there are forms alone: whoever
- * signed one signed it as it was sent.
+ * and a name that comes twice becomes a list. Texts and names are made well formed, except on a surface that takes
+ * forms alone: its forms are signed as they were sent.
  */
 export const bodyReaderFor = (bodies: ReadonlyArray<'json' | 'form'>): BodyReader => {
-  const parserOf = (encoding: Charset) => bodyParser(optionsFor(bodies, encoding))
-  const parsers = { 'utf-8': parserOf('utf-8'), 'iso-8859-1': parserOf('iso-8859-1') }
+  const parsers = {
+    'utf-8': bodyParser(optionsFor(bodies, 'utf-8', formFields)),
+    // One character for each byte: `textOf` makes text of them.
+    'windows-1252': bodyParser(optionsFor(bodies, 'latin1', formFieldsOfBytes)),
+  }
   return async (ctx) => {
-    const parse = parsers[charsetIn(ctx.req.headers) ?? 'utf-8']
+    const { headers } = ctx.req
+    const charset = charsetIn(headers) ?? 'utf-8'
     // A middleware: it leaves the body at Koa's request and then calls what comes next, which is nothing here.
-    await parse(ctx, () => Promise.resolve())
+    await parsers[charset](ctx, () => Promise.resolve())
     const { body: parsed, rawBody = '' } = ctx.request as { readonly body?: unknown; readonly rawBody?: string }
+    const raw = charset === 'utf-8' ? rawBody : textOf(Buffer.from(rawBody, 'latin1'))
+    const body = raw === rawBody || mediaTypeIn(headers) !== 'application/json' ? parsed : (JSON.parse(raw) as unknown)
     // An empty body, or none, has no fields.
-    const body = rawBody === '' ? {} : parsed
-    const tooDeep = depthProblem(body)
+    const sent = rawBody === '' ? {} : body
+    const tooDeep = depthProblem(sent)
     if (tooDeep !== undefined) return E.left(tooDeep)
-    const fields = withNumbersAsSent(body, rawBody, bodies.includes('form') ? isTextOfLead : isRoundedFraction)
-    return E.right(bodies.includes('json') && mayBeMalformed(rawBody) ? wellFormed(fields) : fields)
+    const fields = withNumbersAsSent(sent, raw, bodies.includes('form') ? isTextOfLead : isRoundedFraction)
+    return E.right(bodies.includes('json') && mayBeMalformed(raw) ? wellFormed(fields) : fields)
   }
 }
 
-/** Only an escape of JSON can be half of a surrogate pair: few bodies have to be looked through. */
+/** Few bodies have to be looked through: half of a surrogate pair, or NUL, comes as an escape or as it is. */
 const mayBeMalformed = (raw: string): boolean => ['\\u', '%00', '\0'].some((sign) => raw.includes(sign))
 
-const optionsFor = (bodies: ReadonlyArray<'json' | 'form'>, encoding: Charset) => ({
+const optionsFor = (
+  bodies: ReadonlyArray<'json' | 'form'>,
+  encoding: string,
+  parse: (form: string) => Readonly<Record<string, unknown>>,
+) => ({
   enableTypes: [...bodies],
   encoding,
+  qs: { parse },
   // The parser alone finds no type where a tab stands in the header.
   detectJSON: ({ req }: Context) => mediaTypeIn(req.headers) === 'application/json',
   jsonLimit: limit,
   formLimit: limit,
-  qs: { parse: (text: string) => formFields(encoding === 'utf-8' ? text : withUtf8Escapes(text)) },
   // What is no object is JSON all the same: endpoints say what they ask for.
   strict: false,
   // A field may have any name: none is ever looked up on a prototype.
   onProtoPoisoning: 'ignore' as const,
 })
 
-/** A form that is called ISO-8859-1. Many who call it so escape UTF-8 all the same: only what is none is changed. */
+/** What windows-1252 has from 0x80 to 0x9f, where ISO-8859-1 has control characters. */
+const windows1252 = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ'
+
+/** Many who name another charset send UTF-8 all the same, so what can be UTF-8 is; all else is windows-1252. */
+const textOf = (bytes: Buffer): string =>
+  isUtf8(bytes)
+    ? bytes.toString('utf8')
+    : bytes.toString('latin1').replace(/[\x80-\x9f]/g, (byte) => windows1252.charAt(byte.charCodeAt(0) - 0x80))
+
+const formFieldsOfBytes = (bytes: string): Readonly<Record<string, unknown>> =>
+  formFields(withUtf8Escapes(textOf(Buffer.from(bytes, 'latin1'))))
+
+/** The bytes that are escaped are read as all others are. */
 const withUtf8Escapes = (text: string): string =>
-  text.replace(/(?:%[\da-f]{2})+/gi, (escaped) => {
-    const bytes = Buffer.from(escaped.replaceAll('%', ''), 'hex')
-    return isUtf8(bytes) ? escaped : encodeURIComponent(bytes.toString('latin1'))
-  })
+  text.replace(/(?:%[\da-f]{2})+/gi, (escaped) =>
+    encodeURIComponent(textOf(Buffer.from(escaped.replaceAll('%', ''), 'hex'))),
+  )
 
 const formFields = (text: string): Readonly<Record<string, unknown>> => {
   const fields = new Map<string, string | Array<string>>()
@@ -126,19 +147,22 @@ const mediaType = /^([\w.+-]+\/[\w.+-]+)(?:\s*;\s*[\w.+-]+\s*=\s*(?:[\w.+-]+|"[^
 const mediaTypeIn = (headers: IncomingHttpHeaders): string | undefined =>
   mediaType.exec(headers['content-type']?.trim() ?? '')?.[1]?.toLowerCase()
 
-type Charset = 'utf-8' | 'iso-8859-1'
+type Charset = 'utf-8' | 'windows-1252'
 
-const charsets: ReadonlyMap<string, Charset> = new Map([
-  ['utf-8', 'utf-8'],
-  ['utf8', 'utf-8'],
-  ['us-ascii', 'utf-8'],
-  ['iso-8859-1', 'iso-8859-1'],
-])
-
-/** UTF-8 where `Content-Type` names none; undefined: one that is not read. */
+/**
+ * UTF-8 where `Content-Type` names none; undefined: one that is not read. By the names of the Encoding Standard, for
+ * which ISO-8859-1 and ASCII are windows-1252.
+ */
 const charsetIn = (headers: IncomingHttpHeaders): Charset | undefined => {
   const named = /;\s*charset\s*=\s*(?:"([^"]*)"|([^\s;]*))/i.exec(headers['content-type'] ?? '')
-  return charsets.get((named?.[1] ?? named?.[2] ?? 'utf-8').toLowerCase())
+  const label = (named?.[1] ?? named?.[2] ?? 'utf-8').toLowerCase()
+  if (label === 'utf-8') return label
+  try {
+    const { encoding } = new TextDecoder(label)
+    return encoding === 'utf-8' || encoding === 'windows-1252' ? encoding : undefined
+  } catch {
+    return undefined
+  }
 }
 
 /** Why a body can't be read, as its headers tell; undefined for a request without a body. */

@@ -153,7 +153,7 @@ export const answerTo = (problem: Problem): Answer => {
     case 'unsupported-media-type':
       return errors(415, 'Content-Type must be application/json or application/x-www-form-urlencoded')
     case 'unsupported-charset':
-      return errors(415, 'the charset in Content-Type must be utf-8 or iso-8859-1')
+      return errors(415, 'the charset in Content-Type must be utf-8, iso-8859-1 or windows-1252')
     case 'compressed':
       return errors(415, 'the body must be sent without a Content-Encoding')
     case 'too-many-requests':

@@ -47,9 +47,10 @@ const contactByPhone = async ({ commandHandler, queries }: ContactPorts, caller:
 const phoneIn = (request: Request): Either<Problem, Phone> => {
   const sent = request.query('phone') ?? ''
   const text = sent.trim()
-  const isRepeated = request.queryNames().filter((name) => name === 'phone').length > 1
-  if (isRepeated) return E.left({ kind: 'invalid', messages: ['phone must be given once'] })
-  if (text === '') return E.left({ kind: 'invalid', messages: ['phone is required'] })
+  if (text === '') {
+    const isRepeated = request.queryNames().filter((name) => name === 'phone').length > 1
+    return E.left({ kind: 'invalid', messages: [isRepeated ? 'phone must be given once' : 'phone is required'] })
+  }
   // A bare plus arrives as a blank.
   const phone = phoneFromText(text) ?? (sent.startsWith(' ') ? phoneFromText(`+${text}`) : undefined)
   return phone === undefined ? E.left({ kind: 'invalid', messages: ['phone must be a phone number'] }) : E.right(phone)

@@ -86,6 +86,8 @@ test('a lead is read by the charset that its content type names, and refused whe
     ['application/json; charset=ISO-8859-1', latin(JSON.stringify(fields))],
     ['application/json; a=b; charset="iso-8859-1"', latin(JSON.stringify(fields))],
     ['application/json; charset=us-ascii', JSON.stringify(fields)],
+    ['application/json; charset=windows-1252', latin(JSON.stringify(fields))],
+    ['application/json; charset=iso-8859-1', JSON.stringify(fields)],
     ['application/x-www-form-urlencoded; charset=ISO-8859-1', asForm(inPercent)],
     ['application/x-www-form-urlencoded; charset=iso-8859-1', latin(asForm(inPart))],
     ['application/x-www-form-urlencoded; charset=iso-8859-1', asForm(encodeURIComponent)],
@@ -96,16 +98,31 @@ test('a lead is read by the charset that its content type names, and refused whe
     const { first_name, last_name, additional_info } = await contactOf(account, idsOf(answer).contact_id)
     t.deepEqual([first_name, last_name, additional_info['note']], ['José', 'a+b&c=d', 'ñ'], type)
   }
-  for (const charset of ['utf-16', 'windows-1252', 'constructor', '""'])
+  for (const charset of ['utf-16', 'shift_jis', 'constructor', '""'])
     for (const type of ['application/json', 'application/x-www-form-urlencoded']) {
       const { status, body } = await post(`${type}; charset=${charset}`, JSON.stringify(fields))
       t.is(status, 415, charset)
-      t.deepEqual(body.errors, ['the charset in Content-Type must be utf-8 or iso-8859-1'])
+      t.deepEqual(body.errors, ['the charset in Content-Type must be utf-8, iso-8859-1 or windows-1252'])
     }
   const wide = Buffer.from(JSON.stringify({ title: 'Sold again', value: 1 }), 'utf16le')
   const headers = { ...bearer(operatorKey), 'content-type': 'application/json; charset=utf-16le' }
   const manageUrl = `${site.url}/manage/v1/accounts/${account.id}/conversions`
   t.is((await send(manageUrl, { method: 'POST', headers, body: wide })).status, 415)
+})
+
+test('what windows-1252 has where ISO-8859-1 has control characters is read, in JSON and in a form', async (t) => {
+  const account = await openAccount(site)
+  for (const [type, body] of [
+    ['application/json', Buffer.from(JSON.stringify(lead({ last_name: 'O\x92Neil' })), 'latin1')],
+    [
+      'application/x-www-form-urlencoded',
+      new URLSearchParams(formLead({ last_name: '-' })).toString().replace('last_name=-', 'last_name=O%92Neil'),
+    ],
+  ] as const) {
+    const headers = { 'content-type': `${type}; charset=iso-8859-1` }
+    const answer = await send(account.postUrl, { method: 'POST', headers, body })
+    t.is((await contactOf(account, idsOf(answer).contact_id)).last_name, 'O’Neil', type)
+  }
 })
 
 test('an accepted content type with an unreadable parameter is refused as such, or read', async (t) => {

@@ -31,8 +31,10 @@ export const keyedReads = (tables: DocumentTables): Pick<Documents, 'get' | 'get
       const asked = askedOf.get(generationName(collection)) ?? begunAsking(collection)
       for (const key of keys) asked.keys.add(key)
       const read = await asked.read
-      return E.isLeft(read) ? read : E.right(partOf(read.right, keys))
+      // What others asked for may be what can't be read.
+      return E.isLeft(read) ? readAll(tables, collection, keys) : E.right(partOf(read.right, keys))
     },
+    // A read model has its keys together already, and nothing to wait for.
     getToFold: (collection, keys) => Promise.resolve(readAll(tables, collection, keys)),
   }
 }

@@ -35,6 +35,8 @@ const MessagingRequest = objectWith({
   help_text: t.union([t.undefined, t.null, MessageText], `${MessageText.name}, or null`),
   sender: t.union([t.undefined, t.null, SenderRequest], `${SenderRequest.name}, or null`),
   segments_per_month: t.union([t.undefined, t.null, NaturalNumber], `${NaturalNumber.name}, or null`),
+  // It can't be set, but what GET answers can be sent back.
+  held: t.unknown,
 })
 type MessagingRequest = t.TypeOf<typeof MessagingRequest>
 
