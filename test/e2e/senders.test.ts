@@ -38,6 +38,8 @@ test('an account with a sender of its own sends from it, and a STOP to it concer
   const [own, shared] = [await following('Own Agency'), await following('Shared Agency')]
   const sender = { from: otherNumber, messages_per_second: 10 }
   t.is((await own.manage('PUT', '/messaging', { sender })).status, 200)
+  const answered = messagingIn(await own.manage('GET', '/messaging'))
+  t.is((await own.manage('PUT', '/messaging', answered)).status, 200, 'what was answered can be sent back')
   const first = await submit(own)
   await soon(() => takenFor(first.phone).length === 1)
   const second = await submit(shared, first.phone)
