@@ -25,7 +25,7 @@ export type Stream = {
 }
 
 export type Log = {
-  /** The events of all streams, in the order of their positions. */
+  /** The events of all streams, in the order of their positions. A scavenge leaves them to whoever still reads them. */
   readonly all: ReadonlyArray<LoggedEvent>
   /** Undefined before the first event of the stream. */
   readonly stream: (name: string) => Stream | undefined
@@ -80,7 +80,7 @@ const lastRevision = Number.MAX_SAFE_INTEGER
 
 /** A log in memory, with the events of the system that a new database begins with. */
 export const openLog = (): Log => {
-  const all: Array<LoggedEvent> = []
+  let all: Array<LoggedEvent> = []
   const streams = new Map<string, MutableStream>()
   const byId = new Map<string, LoggedEvent>()
   const listeners = new Set<() => void>()
@@ -125,7 +125,9 @@ export const openLog = (): Log => {
   for (const [stream, type, data] of beginning) write(stream, [systemEvent(type, data)])
 
   return {
-    all,
+    get all() {
+      return all
+    },
     stream: (name) => streams.get(name),
     lastWithId: (id) => byId.get(id),
     indexAfter: (position) => indexAfter(all, position),
@@ -157,8 +159,7 @@ export const openLog = (): Log => {
     scavenge: () => {
       const left = new Set(all.filter((event) => isKept(streams.get(event.stream), event)))
       for (const event of all) if (!left.has(event) && byId.get(event.id) === event) byId.delete(event.id)
-      all.length = 0
-      for (const event of left) all.push(event)
+      all = [...left]
       for (const { events } of streams.values())
         for (const [index, event] of events.entries())
           if (!left.has(event)) events[index] = { ...event, data: Buffer.alloc(0), metadata: Buffer.alloc(0) }

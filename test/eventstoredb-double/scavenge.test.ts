@@ -1,6 +1,9 @@
 import test from 'ava'
-import { NO_STREAM, START } from '@eventstore/db-client'
-import { collect, event, openDouble } from './open-double.js'
+import { NO_STREAM, START, streamNameFilter } from '@eventstore/db-client'
+import { once } from 'node:events'
+import { isDeepStrictEqual } from 'node:util'
+import { until } from '../kit/time/until.js'
+import { collect, event, many, openDouble } from './open-double.js'
 
 test.serial(
   'a truncated stream is read from its first event, and stands whole in the log until a scavenge',
@@ -68,4 +71,39 @@ test.serial('from a position whose event a scavenge took, reads and subscription
     t.is(given?.type, 'Closed')
     break
   }
+})
+
+test.serial('a live subscription misses nothing of what is written after a scavenge', async (t) => {
+  const { double, client } = await openDouble(t)
+  await client.appendToStream('note-1', many(8))
+  await client.setStreamMetadata('note-1', { truncateBefore: 7 })
+  const subscription = client.subscribeToAll({ filter: streamNameFilter({ prefixes: ['note-2'] }) })
+  const given: Array<unknown> = []
+  subscription.on('data', ({ event }) => given.push(event?.data))
+  await once(subscription, 'caughtUp')
+  double.scavenge()
+  const written = many(12)
+  for (const one of written) await client.appendToStream('note-2', one)
+  await until('the last of them', 10_000, () => isDeepStrictEqual(given.at(-1), written.at(-1)?.data))
+  t.deepEqual(
+    given,
+    written.map(({ data }) => data),
+  )
+  await subscription.unsubscribe()
+})
+
+test.serial('a read that is under way when the log is scavenged misses nothing that is left', async (t) => {
+  const { double, client } = await openDouble(t)
+  const [gone, left] = [many(1_000), many(500)]
+  await client.appendToStream('note-1', [...gone, ...left])
+  await client.setStreamMetadata('note-1', { truncateBefore: gone.length })
+  const read = new Set<string | undefined>()
+  for await (const { event } of client.readAll({ fromPosition: START })) {
+    if (read.size === 0) double.scavenge()
+    read.add(event?.id)
+  }
+  t.deepEqual(
+    left.filter(({ id }) => !read.has(id)),
+    [],
+  )
 })

@@ -56,39 +56,48 @@ export const subscribe = (served: Served, call: ReadCall, request: ReadRequest):
 
 /** Where a subscription is. */
 type Cursor = {
-  readonly at: (index: number) => LoggedEvent | undefined
+  /** The next event, or the one that comes so many after it. */
+  readonly at: (ahead: number) => LoggedEvent | undefined
+  readonly pass: (event: LoggedEvent) => void
   readonly matches: Matches
-  index: number
   position: bigint
   isLive: boolean
   /** Whether it began with the log and has given neither an event nor a checkpoint. */
   hasGivenNothing: boolean
 }
 
-const cursorOfAll = ({ all, indexAfter }: Log, { from, filter }: ReadRequest): Cursor => {
-  const head = all.at(-1)?.position ?? 0n
+const cursorOfAll = (log: Log, { from, filter }: ReadRequest): Cursor => {
+  const head = log.all.at(-1)?.position ?? 0n
   const position = from === 'start' ? 0n : from === 'end' ? head : from
-  const matchesFilter = matcherOf(filter)
-  return {
-    at: (index) => all[index],
-    matches: (event) => event.position > position && matchesFilter(event),
-    index: indexAfter(position),
+  const cursor: Cursor = {
+    // By its position, each time: a scavenge takes events out before it.
+    at: (ahead) => log.all[log.indexAfter(cursor.position) + ahead],
+    pass: (event) => {
+      cursor.position = event.position
+    },
+    matches: matcherOf(filter),
     position,
     isLive: false,
     hasGivenNothing: from === 'start',
   }
+  return cursor
 }
 
 const cursorOfStream = (log: Log, name: string, { from }: ReadRequest): Cursor => {
   const last = (log.stream(name)?.events.length ?? 0) - 1
-  return {
-    at: (index) => log.stream(name)?.events[index],
+  let index = from === 'start' ? 0 : from === 'end' ? last + 1 : Number(from) + 1
+  const cursor: Cursor = {
+    at: (ahead) => log.stream(name)?.events[index + ahead],
+    pass: (event) => {
+      index += 1
+      cursor.position = event.position
+    },
     matches: ({ revision }) => revision >= (log.stream(name)?.firstReadable ?? 0),
-    index: from === 'start' ? 0 : from === 'end' ? last + 1 : Number(from) + 1,
     position: 0n,
     isLive: false,
     hasGivenNothing: false,
   }
+  return cursor
 }
 
 function* messagesOf(
@@ -99,7 +108,7 @@ function* messagesOf(
   yield confirmation(randomUUID())
   let considered = 0
   for (;;) {
-    const event = cursor.at(cursor.index)
+    const event = cursor.at(0)
     if (event === undefined && cursor.isLive) {
       yield undefined
     } else if (event === undefined) {
@@ -108,8 +117,7 @@ function* messagesOf(
       if (checkpointInterval !== undefined && reached !== undefined) yield checkpoint(reached)
       yield caughtUp()
     } else {
-      cursor.index += 1
-      cursor.position = event.position
+      cursor.pass(event)
       considered += 1
       if (cursor.matches(event)) {
         cursor.hasGivenNothing = false
@@ -124,11 +132,11 @@ function* messagesOf(
   }
 }
 
-const waitsMoreThan = ({ at, matches, index }: Cursor, limit: number): boolean => {
+const waitsMoreThan = ({ at, matches }: Cursor, limit: number): boolean => {
   if (limit === Number.POSITIVE_INFINITY) return false
   let waiting = 0
-  for (let next = index; waiting <= limit; next += 1) {
-    const event = at(next)
+  for (let ahead = 0; waiting <= limit; ahead += 1) {
+    const event = at(ahead)
     if (event === undefined) return false
     if (matches(event)) waiting += 1
   }
