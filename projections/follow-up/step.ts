@@ -32,7 +32,7 @@ import { sendMessage, settleMessage, type Deciding, type Sending, type SendingPo
 export type StepPorts = SendingPorts &
   ConsentPorts &
   PartiesPorts & {
-    readonly documents: Documents
+    readonly documents: Pick<Documents, 'find' | 'count'>
     readonly playbookAt: PlaybookVersions
     /** Where people reach the service, known once it listens. */
     readonly siteUrl: Promise<string>

@@ -19,12 +19,13 @@ import type { LeasedFollower } from '../subscriptions/leased-follower.js'
 import { isEnding, type Lease } from '../subscriptions/leases.js'
 import { FailedForGood } from '../subscriptions/retries/retried-command.js'
 import { eraseCopies } from './copy-erasure.js'
+import type { BoundedReads } from './due/bounded-reads.js'
 import { isMessageId, type DueInShard, type TaskId } from './due/due-in-shard.js'
 import { postponeTask } from './due/postpone-task.js'
 import { sendRequested } from './requested-messages.js'
 import { takeStep, type StepPorts } from './step.js'
 
-export type TaskPorts = StepPorts & {
+export type TaskPorts = Omit<StepPorts, 'documents'> & {
   readonly store: EventStore
   readonly followUpsFollower: Pick<LeasedFollower, 'position' | 'caughtUpTo'>
   readonly messagesFollower: Pick<LeasedFollower, 'position' | 'caughtUpTo'>
@@ -34,11 +35,13 @@ export type TaskPorts = StepPorts & {
 export const followUpWorkerName = 'follow_up_worker'
 
 /** A shard whose lease this process holds. */
-export type Shard = ParkedUnderLease & DueInShard & { readonly underWay: Map<TaskId, Promise<void>> }
+export type Shard = ParkedUnderLease &
+  DueInShard & { readonly reads: BoundedReads; readonly underWay: Map<TaskId, Promise<void>> }
 
 /** One in which nothing is under way yet. */
-export const shardUnder = (lease: Lease): Shard => ({
+export const shardUnder = (lease: Lease, reads: BoundedReads): Shard => ({
   lease,
+  reads,
   wakeUp: wakeUp(),
   underWay: new Map(),
   checking: new Map(),
@@ -134,7 +137,8 @@ const recorded = {
   idIn: (stream: string): string | undefined => idIn(engagement, stream) ?? idIn(message, stream),
 }
 
-const runTask = (ports: TaskPorts, { lease, erasing }: Shard, id: TaskId): Promise<Position | undefined> => {
+const runTask = (given: TaskPorts, { lease, reads, erasing }: Shard, id: TaskId): Promise<Position | undefined> => {
+  const ports: StepPorts = { ...given, documents: reads.ofTasks }
   if (!isMessageId(id)) return takeStep(ports, lease, id)
   return erasing.has(id) ? eraseCopies(ports, lease, id) : sendRequested(ports, lease, id)
 }

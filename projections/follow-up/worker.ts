@@ -3,6 +3,7 @@ import { account } from '../../domain/account.js'
 import { idIn } from '../../domain/decider.js'
 import type { AccountId, EngagementId } from '../../domain/ids.js'
 import { StatedFailure } from '../../domain/failure-reason.js'
+import type { Documents } from '../ports.js'
 import type { Follower } from '../subscriptions/follower.js'
 import { isEnding, type Lease } from '../subscriptions/leases.js'
 import { workWithRetry } from '../subscriptions/retries/retried-work.js'
@@ -11,9 +12,11 @@ import { contactShards } from '../read-models/contact-shards.js'
 import { arrivalsOf } from './arrivals.js'
 import { accountWaits, type AccountWaits } from './sending/account-waits.js'
 import { beginDue } from './due/begin-due.js'
+import { boundedReads, type FollowUpReads } from './due/bounded-reads.js'
 import type { TaskId } from './due/due-in-shard.js'
 import { sendingRates } from './sending/rate.js'
 import { segmentReservations } from './sending/segment-reservations.js'
+import { sharedReads } from './sending/waiting-accounts.js'
 import { followUpWorkerName, shardUnder, tasksOf, type Shard, type TaskPorts } from './tasks.js'
 
 type FollowUpWorker = {
@@ -28,9 +31,13 @@ type FollowUpWorker = {
  * model; whether it may be done, and what has been done, in the streams.
  */
 export const followUpWorker = (
-  given: Omit<TaskPorts, 'rates' | 'reservations' | 'consentsUnderCheck'>,
+  given: Omit<TaskPorts, 'rates' | 'reservations' | 'consentsUnderCheck'> & {
+    readonly documents: FollowUpReads & Pick<Documents, 'values'>
+  },
 ): FollowUpWorker => {
   const { followUpsFollower, messagesFollower } = given
+  const readsUnder = boundedReads(given.documents)
+  const shared = sharedReads(given)
   const shards = new Map<string, Shard>()
   const waits = new Set<AccountWaits>()
   // A task may still be under way when its shard has been given back.
@@ -76,16 +83,18 @@ export const followUpWorker = (
       },
     },
     work: async (lease) => {
-      const shard = shardUnder(lease)
+      const reads = readsUnder(lease)
+      const shard = shardUnder(lease, reads)
       shards.set(lease.name, shard)
-      const ofAccounts = accountWaits(ports, shard)
+      const ofAccounts = accountWaits({ ...ports, documents: reads.ofTasks }, shard, shared)
       waits.add(ofAccounts)
       const resuming = ofAccounts.work()
       void aborted(lease.ending).then(shard.wakeUp.wake)
       const { name } = lease
       const retried = { lease, name, message: 'due follow-ups could not be read', fields: { shard: name } }
+      const dueIn = { ...ports, documents: reads.ofDue }
       const begin = (id: TaskId): void => void shard.underWay.set(id, tasks.run(shard, id))
-      while (!isEnding(lease)) await workWithRetry(ports, retried, () => beginDue(ports, shard, begin))
+      while (!isEnding(lease)) await workWithRetry(ports, retried, () => beginDue(dueIn, shard, begin))
       shards.delete(lease.name)
       waits.delete(ofAccounts)
       await Promise.all([resuming, ...shard.underWay.values()])

@@ -6,11 +6,11 @@ import type { Position } from '../../../domain/event.js'
 import type { AccountId } from '../../../domain/ids.js'
 import { monthOf, type Instant } from '../../../domain/instant.js'
 import { message } from '../../../domain/message.js'
-import type { CommandResult, EventStore, Time } from '../../../domain/ports.js'
+import type { CommandResult, Time } from '../../../domain/ports.js'
 import { postpone } from '../../../domain/postponement.js'
 import { orThrow } from '../../../domain/store-failed.js'
 import { wakeUp } from '../../../domain/wake-up.js'
-import type { Cursor, Documents } from '../../ports.js'
+import type { Cursor } from '../../ports.js'
 import { waitsOf } from '../../read-models/contact-shards.js'
 import { usageIn } from '../../read-models/messages.js'
 import type { LeasedFollower } from '../../subscriptions/leased-follower.js'
@@ -23,17 +23,17 @@ import {
   type RetryPorts,
 } from '../../subscriptions/retries/retried-command.js'
 import { workWithRetry } from '../../subscriptions/retries/retried-work.js'
+import type { FollowUpReads } from '../due/bounded-reads.js'
 import { isMessageId, type DueInShard, type TaskId } from '../due/due-in-shard.js'
 import type { PartiesPorts } from './parties.js'
 import type { SegmentReservations } from './segment-reservations.js'
-import { collections, kinds, waitingAccounts, type Waiting } from './waiting-accounts.js'
+import { collections, kinds, waitingAccounts, type SharedReads, type Waiting } from './waiting-accounts.js'
 
 type Ports = RetryPorts &
   Pick<PartiesPorts, 'clock' | 'currentAccount'> & {
     readonly time: Time
-    readonly documents: Documents
+    readonly documents: FollowUpReads
     readonly reservations: SegmentReservations
-    readonly store: Pick<EventStore, 'head'>
     readonly followUpsFollower: Pick<LeasedFollower, 'caughtUpTo'>
     readonly messagesFollower: Pick<LeasedFollower, 'caughtUpTo'>
   }
@@ -68,7 +68,7 @@ const mostAtOnce = 4
 const interval = 125
 const longestWait = 2_000
 
-export const accountWaits = (ports: Ports, shard: DueInShard): AccountWaits => {
+export const accountWaits = (ports: Ports, shard: DueInShard, shared: SharedReads): AccountWaits => {
   const { lease } = shard
   const message = 'what waits for accounts could not be read'
   const retried = { lease, name: `waits of ${lease.name}`, message, fields: { shard: lease.name } }
@@ -84,8 +84,9 @@ export const accountWaits = (ports: Ports, shard: DueInShard): AccountWaits => {
   }
 
   const findAll = async (): Promise<void> => {
-    const head = orThrow(await ports.store.head())
+    const head = await shared.head()
     await shown(ports, lease, head)
+    if (!(await shared.waitingShards()).has(lease.name)) return
     for (const accountId of await waitingAccounts(ports.documents, lease))
       if (!passes.has(`${accountId}/steps`)) check(accountId, head)
   }

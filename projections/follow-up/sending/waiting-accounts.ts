@@ -1,4 +1,7 @@
+import type { Position } from '../../../domain/event.js'
 import type { AccountId } from '../../../domain/ids.js'
+import type { EventStore } from '../../../domain/ports.js'
+import { sharedRun } from '../../../domain/shared-run.js'
 import { orThrow } from '../../../domain/store-failed.js'
 import type { Documents } from '../../ports.js'
 import { collectionOf } from '../../projection.js'
@@ -11,6 +14,33 @@ export type Waiting = FollowUpDocument | MessageDocument
 
 export const collections = { steps: collectionOf(followUps), messages: collectionOf(messages) } as const
 export const kinds = ['messages', 'steps'] as const
+
+/**
+ * What is the same for all shards. Those that are taken over together ask for it together, and share one read, which
+ * begins after they asked.
+ */
+export type SharedReads = {
+  /** @throws where the store fails */
+  readonly head: () => Promise<Position>
+  /** The shards in which anything waits for its account. @throws where a store fails */
+  readonly waitingShards: () => Promise<ReadonlySet<string>>
+}
+
+export const sharedReads = ({
+  store,
+  documents,
+}: {
+  readonly store: Pick<EventStore, 'head'>
+  readonly documents: Pick<Documents, 'values'>
+}): SharedReads => ({
+  head: sharedRun(async () => orThrow(await store.head())),
+  waitingShards: sharedRun(async () => {
+    const shards = new Set<string>()
+    for (const kind of kinds)
+      for (const shard of orThrow(await documents.values(collections[kind], 'waiting'))) shards.add(String(shard))
+    return shards
+  }),
+})
 
 /** Those of which something waits, one query each. @throws where a store fails */
 export const waitingAccounts = async (

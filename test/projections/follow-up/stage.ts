@@ -23,6 +23,7 @@ import { segmentReservations } from '../../../projections/follow-up/sending/segm
 import { sendRequested } from '../../../projections/follow-up/requested-messages.js'
 import { takeStep } from '../../../projections/follow-up/step.js'
 import { followUpWorker } from '../../../projections/follow-up/worker.js'
+import type { Documents } from '../../../projections/ports.js'
 import { anyProjection, collectionOf, type AnyProjection } from '../../../projections/projection.js'
 import { contactShardOf } from '../../../projections/read-models/contact-shards.js'
 import { followUps } from '../../../projections/read-models/follow-ups.js'
@@ -87,6 +88,8 @@ type Plan = {
   readonly time?: Time
   /** Whether the provider lists already what it has taken. */
   readonly isListed?: () => boolean
+  /** What the worker reads of the documents. */
+  readonly workerReads?: (documents: Documents) => Documents
 }
 /** A decider and a command that belong together. */
 type Executed = {
@@ -110,6 +113,7 @@ export const openFollowUpStage = (
     unreadable = () => false,
     time = turnTime,
     isListed = () => true,
+    workerReads = (given) => given,
   }: Plan = {},
 ) => {
   const log = memoryLog()
@@ -341,10 +345,11 @@ export const openFollowUpStage = (
       const lease = testLease('contacts_0')
       await (typeof of === 'number' ? takeStep(ports, lease, engagementId(of)) : sendRequested(ports, lease, of))
     },
-    /** A worker of the shard of the lead number `n`, with the read models that it reads. */
-    work: (n: number) => {
+    /** A worker of the shard of the lead number `n`, or of others, with the read models that it reads. */
+    work: (n: number, shards: ReadonlyArray<string> = [contactShardOf(contactId(n))]) => {
       const following = { store, logger, backoff: nextTurn }
-      const lease = testLease(contactShardOf(contactId(n)))
+      const lease = testLease('read models')
+      const leases = new Map(shards.map((shard) => [shard, testLease(shard)]))
       const readModel = (projection: AnyProjection) =>
         leasedFollower(
           projection.name,
@@ -355,18 +360,23 @@ export const openFollowUpStage = (
       const followUpsFollower = readModel(anyProjection(followUps))
       const messagesFollower = readModel(anyProjection(messages))
       const running = [followUpsFollower.run(lease), messagesFollower.run(lease)]
-      const worker = followUpWorker({ ...portsOn(store), followUpsFollower, messagesFollower })
+      const ports = { ...portsOn(store), documents: workerReads(documents) }
+      const worker = followUpWorker({ ...ports, followUpsFollower, messagesFollower })
       const { stop } = follow(worker.follower, following)
-      const working = worker.work(lease)
+      const working = Promise.all([...leases.values()].map(worker.work))
+      /** The lease of a shard, or of all, is to be given back. */
+      const recall = (shard?: string): void => {
+        for (const [name, one] of leases) if (shard === undefined || name === shard) one.recall()
+      }
       t.teardown(async () => {
+        recall()
         lease.recall()
         await stop()
         await Promise.all([working, ...running])
       })
       return {
         working,
-        /** The lease is to be given back. */
-        recall: lease.recall,
+        recall,
         /** As after the subscription to the log was lost. */
         followAnew: () => worker.follower.begin(lease.ending),
       }
