@@ -78,6 +78,9 @@ export const engagementsNotEnded: Problem = {
   reason: 'the conversations of a contact could not be ended yet',
 }
 
+/** No endpoint has the path. */
+export const nothingAtPath = { kind: 'not-found', message: 'there is nothing at this path' } as const
+
 /** It was sealed with another key. */
 export const unopenableSecret: Problem = {
   kind: 'corrupt',

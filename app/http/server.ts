@@ -7,7 +7,7 @@ import type { Logger } from '../../domain/ports.js'
 import { E, flow, pipe, TE, type Either, type TaskEither } from '../../domain/prelude.js'
 import { bodyProblem, bodyReaderFor, headerProblem, type BodyReader } from './body.js'
 import type { Endpoint, HasRequest, Request, Surface } from './endpoint.js'
-import { answerTo, StreamedText, type Answer, type Problem } from './problem.js'
+import { answerTo, nothingAtPath, StreamedText, type Answer, type Problem } from './problem.js'
 import { bind, chain } from './steps.js'
 import { traceOf } from './trace.js'
 import { turnEnd } from './turn-end.js'
@@ -147,7 +147,7 @@ const routing = (surfaces: ReadonlyArray<Routes>): Middleware => {
 const sendUnmatched = (ctx: Context, router: Router | undefined): void => {
   const allowed = router?.match(ctx.path, ctx.method).path.flatMap((layer) => layer.methods) ?? []
   if (allowed.length === 0) {
-    send(ctx, answerTo({ kind: 'not-found', message: 'there is nothing at this path' }))
+    send(ctx, answerTo(nothingAtPath))
     return
   }
   send(ctx, answerTo({ kind: 'method-not-allowed' }))

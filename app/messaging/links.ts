@@ -9,7 +9,7 @@ import { messages, type MessageDocument } from '../../projections/read-models/me
 import { haveCaughtUp, type ReadModelFollower } from '../commands/caught-up-read-models.js'
 import type { ClientCommands } from '../commands/client-commands.js'
 import type { Request, Surface } from '../http/endpoint.js'
-import type { Problem } from '../http/problem.js'
+import { nothingAtPath, type Problem } from '../http/problem.js'
 import { bind, bindOr } from '../http/steps.js'
 
 type LinkPorts = {
@@ -43,10 +43,7 @@ export const linksSurface = (ports: LinkPorts): Surface<undefined> => ({
       method: 'GET',
       path: '/:link',
       handle: flow(
-        bindOr('link', ({ request }) => linkAt(ports, request.params['link'] ?? ''), {
-          kind: 'not-found',
-          message: 'there is nothing at this path',
-        }),
+        bindOr('link', ({ request }) => linkAt(ports, request.params['link'] ?? ''), nothingAtPath),
         bind('recorded', ({ request, link }) => TE.fromTask(() => recordOpening(ports, request, link))),
         TE.map(({ link: { target } }) => ({ status: 302, body: '', headers: { ...headers, location: target } })),
       ),

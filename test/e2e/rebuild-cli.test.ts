@@ -2,8 +2,10 @@ import test, { type ExecutionContext } from 'ava'
 import type Database from 'better-sqlite3'
 import { cpSync } from 'node:fs'
 import { join } from 'node:path'
+import { answerTo, nothingAtPath } from '../../app/http/problem.js'
 import { readModels } from '../../projections/read-models/registry.js'
 import { startDouble } from '../eventstoredb-double/double.js'
+import { portAnswering } from '../kit/network/answering.js'
 import { bearer, having, send } from '../kit/network/http.js'
 import { launchLeadloop, runLeadloop } from '../kit/parts/leadloop.js'
 import type { Ended } from '../kit/parts/program.js'
@@ -267,6 +269,39 @@ test('a service that runs builds its read models anew itself, and answers all th
   const { stdout: compared } = await rebuild(folder)
   t.regex(compared, /^All equal what was served\.$/m)
 })
+
+const maintainedElsewhere = answerTo({ kind: 'read-models-elsewhere', names: ['contacts'] })
+
+for (const [what, answer] of [
+  ['does not maintain them', maintainedElsewhere],
+  ['takes no requests', answerTo(nothingAtPath)],
+] as const) {
+  test(`on servers a rebuild is done on the stores where the process that is asked ${what}`, async (t) => {
+    const rebuilding = launchLeadloop(['rebuild'], {
+      DATA_DIR: temporaryDirectory(t),
+      PORT: await portAnswering(t, answer),
+      OPERATOR_KEY: operatorKey,
+      EVENTSTORE_URL: 'esdb://127.0.0.1:1?tls=false',
+      MONGODB_URL: 'mongodb://127.0.0.1:1/leadloop',
+    })
+    t.truthy(await rebuilding.said(/^(The rebuild tries again and goes on from where it came to: .+)$/m))
+    rebuilding.signal('SIGTERM')
+    await rebuilding.exited
+  })
+}
+
+for (const EVENTSTORE_URL of [undefined, 'esdb://127.0.0.1:1?tls=false']) {
+  const embedded = EVENTSTORE_URL === undefined ? 'the store is' : 'the read models are'
+  test(`where ${embedded} embedded a rebuild is refused that the process that runs refuses`, async (t) => {
+    const { folder } = livedIn(t)
+    const PORT = await portAnswering(t, maintainedElsewhere)
+    const called = { ...settings, DATA_DIR: folder, PORT, OPERATOR_KEY: operatorKey, EVENTSTORE_URL }
+    const { code, stderr } = await runLeadloop(['rebuild'], called)
+    t.is(code, 1)
+    const answer = 'The service answers 409: ["this process does not maintain contacts now"].'
+    t.is(stderr, `leadloop can't rebuild. ${answer}\n`)
+  })
+}
 
 test('a rebuild goes on once its event store answers again, tells that it waits, and ends at once when it is told to', async (t) => {
   const double = await startDouble()

@@ -14,7 +14,11 @@ export const rebuildCommand = new Command('rebuild')
       if (E.isLeft(service)) return service
       if (service.right !== undefined) {
         const { rebuildServed } = await import('./service-rebuild.js')
-        return rebuildServed(service.right, names)
+        const served = await rebuildServed(service.right, names)
+        if (E.isRight(served)) return served
+        // On servers the leases tell whether another process maintains them. What is embedded one process alone uses.
+        const isOnServers = config.eventStoreUrl !== undefined && config.mongoUrl !== undefined
+        if (!(served.left.isElsewhere && isOnServers)) return E.left(served.left.sentence)
       }
       const { rebuildReadModels } = await import('./rebuild.js')
       return rebuildReadModels(config, names)

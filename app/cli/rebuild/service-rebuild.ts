@@ -1,5 +1,5 @@
 import { E, type Either } from '../../../domain/prelude.js'
-import { answered } from '../service/calling.js'
+import { answered, bodyOf, takesNoRequests, type Body } from '../service/calling.js'
 import type { Call } from '../service/service-call.js'
 import { lateProgressBar } from '../progress.js'
 
@@ -14,15 +14,31 @@ type Rebuild = {
 /** In milliseconds, between two looks at how far it is. */
 const pause = 300
 
-/** Lets a running service build its read models anew, and waits. Left: one sentence that says which were not. */
-export const rebuildServed = async (call: Call, names: ReadonlyArray<string>): Promise<Either<string, undefined>> => {
-  const begun = await rebuildsIn(answered(call, 'POST', '/rebuilds', names.length === 0 ? {} : { read_models: names }))
-  if (E.isLeft(begun)) return begun
-  const wanted = begun.right.map(({ read_model }) => read_model)
+/**
+ * Why the rebuild was not done, in one sentence. `isElsewhere`: the process that was asked does not maintain all of
+ * these read models, so it began none.
+ */
+type NotRebuilt = { readonly sentence: string; readonly isElsewhere: boolean }
+
+/** Lets a running service build its read models anew, and waits. */
+export const rebuildServed = async (
+  call: Call,
+  names: ReadonlyArray<string>,
+): Promise<Either<NotRebuilt, undefined>> => {
+  const asked = await call('POST', '/rebuilds', names.length === 0 ? {} : { read_models: names })
+  const isElsewhere = asked.status === 409 || takesNoRequests(asked)
+  const begun = rebuildsIn(bodyOf(asked))
+  const done = E.isLeft(begun) ? begun : await completed(call, begun.right)
+  return E.isLeft(done) ? E.left({ sentence: done.left, isElsewhere }) : done
+}
+
+/** Waits for the end of these rebuilds. Left: one sentence that says which were not completed. */
+const completed = async (call: Call, begun: ReadonlyArray<Rebuild>): Promise<Either<string, undefined>> => {
+  const wanted = begun.map(({ read_model }) => read_model)
   const bar = lateProgressBar(100)
   try {
     for (;;) {
-      const now = await rebuildsIn(answered(call, 'GET', '/rebuilds'))
+      const now = rebuildsIn(await answered(call, 'GET', '/rebuilds'))
       if (E.isLeft(now)) return now
       const asked = now.right.filter(({ read_model }) => wanted.includes(read_model))
       const missing = wanted.filter((name) => asked.every(({ read_model }) => read_model !== name))
@@ -36,10 +52,8 @@ export const rebuildServed = async (call: Call, names: ReadonlyArray<string>): P
   }
 }
 
-const rebuildsIn = async (answer: ReturnType<typeof answered>): Promise<Either<string, ReadonlyArray<Rebuild>>> => {
-  const body = await answer
-  return E.isLeft(body) ? body : E.right(body.right['rebuilds'] as ReadonlyArray<Rebuild>)
-}
+const rebuildsIn = (body: Either<string, Body>): Either<string, ReadonlyArray<Rebuild>> =>
+  E.isLeft(body) ? body : E.right(body.right['rebuilds'] as ReadonlyArray<Rebuild>)
 
 const told = (rebuilds: ReadonlyArray<Rebuild>): Either<string, undefined> => {
   const failed = rebuilds.filter(({ state }) => state !== 'completed')

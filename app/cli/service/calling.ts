@@ -1,7 +1,8 @@
 import { E, type Either } from '../../../domain/prelude.js'
 import type { Config } from '../../composition/config.js'
+import { nothingAtPath } from '../../http/problem.js'
 import { toldReason } from '../run.js'
-import type { Call } from './service-call.js'
+import type { Call, Called } from './service-call.js'
 
 export type Body = Readonly<Record<string, unknown>>
 
@@ -25,10 +26,18 @@ export const answered = async (
   method: 'GET' | 'POST',
   path: string,
   sent?: Body,
-): Promise<Either<string, Body>> => {
-  const called = await call(method, path, sent)
+): Promise<Either<string, Body>> => bodyOf(await call(method, path, sent))
+
+export const bodyOf = (called: Called): Either<string, Body> => {
+  if (takesNoRequests(called)) {
+    return E.left("The process that listens there doesn't take requests: its ROLES lack api.")
+  }
   const body = called.body as Body
   if (called.status < 300) return E.right(body)
   const reason = [body['error'], body['message'], body['errors']].find((one) => one !== undefined)
   return E.left(`The service answers ${called.status}: ${JSON.stringify(reason)}.`)
 }
+
+/** A process without the role `api` has no endpoint for anything that a command calls. */
+export const takesNoRequests = ({ status, body }: Called): boolean =>
+  status === 404 && (body as Body)['message'] === nothingAtPath.message

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { E, type Either } from '../../../domain/prelude.js'
 import type { Config } from '../../composition/config.js'
 
-type Called = { readonly status: number; readonly body: unknown }
+export type Called = { readonly status: number; readonly body: unknown }
 
 /** Calls the management API. */
 export type Call = (method: 'GET' | 'POST', path: string, body?: unknown) => Promise<Called>

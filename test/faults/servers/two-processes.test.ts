@@ -1,13 +1,17 @@
 import test from 'ava'
-import { addressOf, type ServiceProcess } from '../../kit/service/service-process.js'
+import { addressOf, stopped, type ServiceProcess } from '../../kit/service/service-process.js'
 import { onServers, openFleet, type Fleet } from '../../kit/load/fleet.js'
 import { bearer, having, send, sendJson, type Answer } from '../../kit/network/http.js'
+import { runLeadloop } from '../../kit/parts/leadloop.js'
+import type { Ended } from '../../kit/parts/program.js'
 import { lead } from '../../kit/service/leads.js'
 import { loadOn } from '../../kit/load/load.js'
 import { openLoadedAccount } from '../../kit/load/loaded-account.js'
 import { randomFrom, seedOf } from '../../kit/load/random.js'
 import { loadToken, startReceiver } from '../../kit/load/load-receiver.js'
 import { idsOf, manage, openAccount } from '../../kit/service/account.js'
+import { environmentOf } from '../../kit/service/settings.js'
+import { settingsOf } from '../../kit/stores/servers.js'
 import { sleep, until } from '../../kit/time/until.js'
 import { vendorsAt } from '../../kit/load/vendors.js'
 
@@ -94,5 +98,28 @@ onServers('two processes on one pair of servers', () => {
     })
     t.true(counts.most <= 8, `${counts.most} were open`)
     t.true(quick.bodies.size > 0)
+  })
+
+  test('read models are built anew beside a process that takes requests, once no other one maintains them', async (t) => {
+    t.timeout(300_000)
+    const fleet = await openFleet(t)
+    const projector = fleet.start({ ROLES: 'projector' })
+    await addressOf(projector)
+    const url = await starting(fleet, 'api')
+    const account = await openAccount({ url })
+    await account.submitted({ first_name: 'Ada' })
+    const rebuild = (): Promise<Ended> =>
+      runLeadloop(
+        ['rebuild'],
+        environmentOf(fleet.directory, { ...settingsOf(fleet.directory), PORT: new URL(url).port }),
+      )
+    const refused = await rebuild()
+    t.is(refused.code, 1)
+    t.regex(refused.stderr, / A process with the role projector maintains these read models: stop it first\.\n$/)
+    await stopped(t, projector)
+    const { code, stdout, stderr } = await rebuild()
+    t.is(code, 0, stderr)
+    t.regex(stdout, /^contacts +1 document, equal to what was served$/m)
+    t.is(having(await account.manage('GET', `/marketing_sources/${account.sourceId}/leads`), 'leads').length, 1)
   })
 })
