@@ -26,8 +26,9 @@ export const rebuildServed = async (
   names: ReadonlyArray<string>,
 ): Promise<Either<NotRebuilt, undefined>> => {
   const asked = await call('POST', '/rebuilds', names.length === 0 ? {} : { read_models: names })
-  const isElsewhere = asked.status === 409 || takesNoRequests(asked)
-  const begun = rebuildsIn(bodyOf(asked))
+  if (E.isLeft(asked)) return E.left({ sentence: asked.left, isElsewhere: false })
+  const isElsewhere = asked.right.status === 409 || takesNoRequests(asked.right)
+  const begun = rebuildsIn(bodyOf(asked.right))
   const done = E.isLeft(begun) ? begun : await completed(call, begun.right)
   return E.isLeft(done) ? E.left({ sentence: done.left, isElsewhere }) : done
 }

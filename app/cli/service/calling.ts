@@ -26,7 +26,10 @@ export const answered = async (
   method: 'GET' | 'POST',
   path: string,
   sent?: Body,
-): Promise<Either<string, Body>> => bodyOf(await call(method, path, sent))
+): Promise<Either<string, Body>> => {
+  const called = await call(method, path, sent)
+  return E.isLeft(called) ? called : bodyOf(called.right)
+}
 
 export const bodyOf = (called: Called): Either<string, Body> => {
   if (takesNoRequests(called)) {

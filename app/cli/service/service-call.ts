@@ -1,13 +1,23 @@
 import fetch, { FetchError } from 'node-fetch'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { monotonicTime } from '../../../adapters/node/monotonic-time.js'
+import { withinLimit } from '../../../domain/abortable.js'
+import type { Time } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
 import type { Config } from '../../composition/config.js'
+import { toldReason } from '../run.js'
 
 export type Called = { readonly status: number; readonly body: unknown }
 
-/** Calls the management API. */
-export type Call = (method: 'GET' | 'POST', path: string, body?: unknown) => Promise<Called>
+/** Calls the management API. Left: one sentence that says why there is no answer. */
+export type Call = (method: 'GET' | 'POST', path: string, body?: unknown) => Promise<Either<string, Called>>
+
+/** In milliseconds, for the look whether a service runs. */
+const longestLook = 5_000
+
+/** In milliseconds: longer than a request waits for what follows from it, and for stores that hang. */
+const longestCall = 60_000
 
 /** Roles of the service that runs for one command alone. */
 type Roles = Config['roles']
@@ -34,19 +44,25 @@ export const withService = async <A>(
   const own = await compose({ ...config, port: 0, logLevel: 'silent', roles })
   if (E.isLeft(own)) return own
   try {
-    return await use(callOf(own.right.address, key.right), true)
+    return await use(callOf(own.right.address, key.right, monotonicTime), true)
   } finally {
     await own.right.stop()
   }
 }
 
 /** Calls the service that these settings describe; undefined where none runs. Left: one sentence. */
-export const runningService = async (config: Config): Promise<Either<string, Call | undefined>> => {
-  const site = `http://${reachable(config.host)}:${config.port}`
+export const runningService = async (
+  config: Config,
+  time: Time = monotonicTime,
+): Promise<Either<string, Call | undefined>> => {
   // With port 0 a service listens where nobody knows it.
-  if (config.port === 0 || !(await isListening(site))) return E.right(undefined)
+  if (config.port === 0) return E.right(undefined)
+  const site = `http://${reachable(config.host)}:${config.port}`
+  const listens = await isListening(site, time)
+  if (E.isLeft(listens)) return listens
+  if (!listens.right) return E.right(undefined)
   const key = keyFor(config)
-  return E.isLeft(key) ? key : E.right(callOf(site, key.right))
+  return E.isLeft(key) ? key : E.right(callOf(site, key.right, time))
 }
 
 const keyFor = ({ dataDir, operatorKey }: Config): Either<string, string> => {
@@ -61,21 +77,43 @@ const reachable = (host: string): string => {
   return named.includes(':') ? `[${named}]` : named
 }
 
-const isListening = async (site: string): Promise<boolean> => {
-  try {
-    await fetch(`${site}/health/live`)
-    return true
-  } catch (error) {
-    if (error instanceof FetchError && error.code === 'ECONNREFUSED') return false
-    throw error
-  }
-}
+const isListening = (site: string, time: Time): Promise<Either<string, boolean>> =>
+  answerOf({ site, limit: longestLook, time }, async (signal) => {
+    try {
+      const response = await fetch(`${site}/health/live`, { signal })
+      await response.text()
+      return true
+    } catch (error) {
+      if (error instanceof FetchError && error.code === 'ECONNREFUSED') return false
+      throw error
+    }
+  })
 
 const callOf =
-  (site: string, key: string): Call =>
-  async (method, path, body) => {
+  (site: string, key: string, time: Time): Call =>
+  (method, path, body) => {
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
     const sent = body === undefined ? {} : { body: JSON.stringify(body) }
-    const response = await fetch(`${site}/manage/v1${path}`, { method, headers, ...sent })
-    return { status: response.status, body: await response.json() }
+    return answerOf({ site, limit: longestCall, time }, async (signal) => {
+      const response = await fetch(`${site}/manage/v1${path}`, { method, headers, ...sent, signal })
+      return { status: response.status, body: await response.json() }
+    })
   }
+
+/** `limit`: in milliseconds. */
+type Asked = { readonly site: string; readonly limit: number; readonly time: Time }
+
+/** What `ask` gives. Left: one sentence, also where it gives nothing within the limit. */
+const answerOf = async <A>(
+  { site, limit, time }: Asked,
+  ask: (signal: AbortSignal) => Promise<A>,
+): Promise<Either<string, A>> => {
+  try {
+    const answer = await withinLimit(time, limit, ask)
+    return answer === undefined
+      ? E.left(`What listens at ${site} gave no answer within ${limit / 1000} seconds.`)
+      : E.right(answer)
+  } catch (error) {
+    return E.left(`${toldReason(error)}.`)
+  }
+}

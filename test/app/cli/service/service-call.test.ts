@@ -1,0 +1,64 @@
+import test, { type ExecutionContext } from 'ava'
+import { runningService } from '../../../../app/cli/service/service-call.js'
+import { E } from '../../../../domain/prelude.js'
+import { receiverFor, type Answering } from '../../../kit/network/receiver.js'
+import { runLeadloop } from '../../../kit/parts/leadloop.js'
+import { configOf, operatorKey } from '../../../kit/service/settings.js'
+import { temporaryDirectory } from '../../../kit/temporary-directory.js'
+import { manualTime } from '../../../kit/time/manual-time.js'
+
+const neverAnswers: Answering = () => undefined
+
+const breaksOff: Answering = (_, { socket }) => {
+  socket?.destroy()
+  return undefined
+}
+
+const beginsToAnswer: Answering = (_, response) => {
+  response.writeHead(200).write('{')
+  return undefined
+}
+
+/** Something that listens, and time that stands still until it is advanced. */
+const openStage = async (t: ExecutionContext, answering: Answering) => {
+  const receiver = await receiverFor(t)
+  receiver.answer(answering)
+  const { origin: site, port } = new URL(receiver.url)
+  const time = manualTime()
+  const look = () => runningService(configOf(temporaryDirectory(t), { port: Number(port) }), time.process())
+  return { receiver, site, port, time, look }
+}
+
+test('whether a service runs that does not answer is not waited for any longer than five seconds', async (t) => {
+  const { receiver, site, time, look } = await openStage(t, neverAnswers)
+  const looking = look()
+  await receiver.received(1)
+  await time.advance(5_000)
+  t.deepEqual(await looking, E.left(`What listens at ${site} gave no answer within 5 seconds.`))
+})
+
+for (const [what, answering] of Object.entries({ 'is not answered': neverAnswers, 'is half answered': beginsToAnswer }))
+  test(`a call that ${what} ends after a minute`, async (t) => {
+    const { receiver, site, time, look } = await openStage(t, (n, response) => (n === 1 ? 200 : answering(n, response)))
+    const running = await look()
+    if (E.isLeft(running)) throw new Error(running.left)
+    const calling = running.right?.('GET', '/parked')
+    await receiver.received(2)
+    await time.advance(60_000)
+    t.deepEqual(await calling, E.left(`What listens at ${site} gave no answer within 60 seconds.`))
+  })
+
+test('a service that breaks the look off, or a call, ends the command with one sentence', async (t) => {
+  for (const answered of [0, 1]) {
+    const { port } = await openStage(t, (n, response) => (n <= answered ? 200 : breaksOff(n, response)))
+    const { code, stderr } = await runLeadloop(['rebuild'], {
+      PORT: port,
+      DATA_DIR: temporaryDirectory(t),
+      OPERATOR_KEY: operatorKey,
+      EVENTSTORE_URL: undefined,
+      MONGODB_URL: undefined,
+    })
+    t.is(code, 1)
+    t.regex(stderr, /^leadloop can't rebuild\. request to \S+ failed, reason: socket hang up\.\n$/)
+  }
+})
