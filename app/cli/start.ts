@@ -16,7 +16,7 @@ const refuse = (sentences: ReadonlyArray<string>): void => {
 }
 
 const serve = (service: Service, config: Config): void => {
-  say(welcome(service, resolve(config.dataDir)))
+  say(welcome(service, { ...config, dataDir: resolve(config.dataDir) }))
   void service.firstAccount?.shown()
 }
 

@@ -1,12 +1,19 @@
 import type { Service } from '../composition/compose.js'
+import type { Config } from '../composition/config.js'
 import { exampleLead } from '../composition/start/first-account.js'
 
+type Places = Pick<Config, 'dataDir' | 'eventStoreUrl' | 'mongoUrl'>
+
 /** What a start says to the person who started it; the keys in it are shown this once. */
-export const welcome = (service: Service, dataDir: string): string => {
+export const welcome = (service: Omit<Service, 'stop'>, settings: Places & Pick<Config, 'roles'>): string => {
   const { address, siteUrl, newOperatorKey, firstAccount } = service
-  const lines = [`Leadloop listens at ${address} and stores its data in ${dataDir}.`]
+  const lines = [`Leadloop listens at ${address} and stores ${stored(settings)}.`]
   if (newOperatorKey !== undefined) {
-    lines.push(`Its operator key, stored in ${dataDir}/operator-key: ${newOperatorKey}`)
+    lines.push(`Its operator key, stored in ${settings.dataDir}/operator-key: ${newOperatorKey}`)
+  }
+  if (!settings.roles.has('api')) {
+    lines.push('It answers /health and /metrics, and takes no requests: its ROLES lack api.')
+    return lines.join('\n')
   }
   if (firstAccount === undefined) {
     lines.push('Three lines of curl that close the loop, with the keys that your first start showed: see the README.')
@@ -33,4 +40,11 @@ export const welcome = (service: Service, dataDir: string): string => {
       `-H 'Content-Type: application/json' -d '{"conversion_contact":{"contact_id":"${contactId}"}}'`,
     '',
   ].join('\n')
+}
+
+const stored = ({ dataDir, eventStoreUrl, mongoUrl }: Places): string => {
+  if (eventStoreUrl === undefined && mongoUrl === undefined) return `its data in ${dataDir}`
+  const log = eventStoreUrl === undefined ? dataDir : 'EventStoreDB'
+  const documents = mongoUrl === undefined ? dataDir : 'MongoDB'
+  return `its events in ${log} and its read models in ${documents}`
 }
