@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { makePrivateDirectory } from './private-directory.js'
 
 /**
  * The secret in a file that only its owner may read; it is made where there is no such file, which is at the first
@@ -9,7 +10,7 @@ import { dirname } from 'node:path'
 export const storedSecret = (file: string): { readonly secret: string; readonly isNew: boolean } => {
   if (existsSync(file)) return { secret: readFileSync(file, 'utf8').trim(), isNew: false }
   const secret = randomBytes(32).toString('base64url')
-  mkdirSync(dirname(file), { recursive: true })
+  makePrivateDirectory(dirname(file))
   // Written under another name first: a file that holds half a secret would lock its owner out.
   const unfinished = `${file}.${randomBytes(6).toString('hex')}.new`
   writeFileSync(unfinished, `${secret}\n`, { mode: 0o600, flush: true })

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3'
-import { existsSync, mkdirSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { E, type Either } from '../../domain/prelude.js'
+import { makePrivateDirectory } from '../node/private-directory.js'
 import { codeOf, storeFailure, type OpenFailure } from './failure.js'
 
 type DirectoryLock = { readonly release: () => void }
@@ -12,7 +12,7 @@ type DirectoryLock = { readonly release: () => void }
  */
 export const lockDirectory = (directory: string): Either<OpenFailure, DirectoryLock> => {
   try {
-    makeDirectory(directory)
+    makePrivateDirectory(directory)
     const lock = new Database(join(directory, 'lock.db'), { timeout: 0 })
     try {
       // The pragma writes: the driver opens a file that can't be written for reading, and such a lock would exclude no
@@ -29,11 +29,4 @@ export const lockDirectory = (directory: string): Either<OpenFailure, DirectoryL
       ? E.left({ kind: 'in-use', reason: `another process is using ${directory}` })
       : E.left({ kind: 'unusable', reason: `${directory} can't be used: ${storeFailure(code).reason}` })
   }
-}
-
-/** The last folder is made by itself: below one that takes none (/proc) the platform's recursive call never ends. */
-const makeDirectory = (directory: string): void => {
-  if (existsSync(directory)) return
-  mkdirSync(dirname(resolve(directory)), { recursive: true })
-  mkdirSync(directory, { mode: 0o700 })
 }

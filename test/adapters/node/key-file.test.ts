@@ -1,7 +1,7 @@
 import test from 'ava'
 import { once } from 'node:events'
 import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { storedSecret } from '../../../adapters/node/key-file.js'
 import { temporaryDirectory } from '../../kit/temporary-directory.js'
@@ -13,6 +13,12 @@ test('a secret is made once, in a folder that need not be there, and is found ag
   t.is(Buffer.from(first.secret, 'base64url').length, 32)
   t.deepEqual(storedSecret(file), { secret: first.secret, isNew: false })
   t.is(readFileSync(file, 'utf8'), `${first.secret}\n`)
+})
+
+test('a folder that is made for a secret is entered by its owner alone', (t) => {
+  const file = join(temporaryDirectory(t), 'data', 'secret-key')
+  storedSecret(file)
+  t.is(statSync(dirname(file)).mode & 0o777, 0o700)
 })
 
 test('two folders have two secrets', (t) => {
