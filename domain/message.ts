@@ -579,9 +579,11 @@ const begin = (
   state: MessageState,
 ): ReadonlyArray<MessageEvent> => {
   const from = sender === undefined ? {} : { sender }
-  const begun = { ...facts, text, segments, begun_at, ...(links === undefined ? {} : { links }), ...from }
-  if (state.kind === 'unknown') return [{ type: 'MessageBegun', data: begun }]
-  if (state.kind === 'requested') return [{ type: 'MessageBegun', data: { ...begun, purpose: state.request.purpose } }]
+  const begun = { text, segments, begun_at, ...(links === undefined ? {} : { links }), ...from }
+  if (state.kind === 'unknown') return [{ type: 'MessageBegun', data: { ...facts, ...begun } }]
+  // What was requested is no step.
+  if (state.kind === 'requested')
+    return [{ type: 'MessageBegun', data: { ...state.ids, ...begun, purpose: state.request.purpose } }]
   // One whose try nobody recorded is not at the provider, as whoever begins it anew has made sure.
   if (!isOutbound(state) || state.kind === 'sent' || state.kind === 'delivered' || state.kind === 'failed') return []
   const reported = endingAsReported(state, after)
