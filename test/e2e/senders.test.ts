@@ -20,8 +20,11 @@ test('a sender that a carrier filters is shown and mailed once, holds up no othe
   if (taken === undefined) throw new Error('the double has no text')
   t.is(await double.postStatus(taken, 'undelivered', 30007), 204)
   const heldOf = async (account: Account) => messagingIn(await account.manage('GET', '/messaging'))['held']
-  t.like(await heldOf(filtered), { reason: 'the carrier filters this sender (Twilio 30007)' })
+  const held = { reason: 'the carrier filters this sender (Twilio 30007)' }
+  t.like(await heldOf(filtered), held)
   t.is(await heldOf(other), null)
+  await filtered.manage('PUT', '/messaging', messagingIn(await filtered.manage('GET', '/messaging')))
+  t.like(await heldOf(filtered), held, 'its sender is the one that it was')
   await soon(() => mails().length > 0)
   const neighbour = await submit(other)
   await soon(() => takenFor(neighbour.phone).length === 1)
@@ -40,6 +43,7 @@ test('an account with a sender of its own sends from it, and a STOP to it concer
   t.is((await own.manage('PUT', '/messaging', { sender })).status, 200)
   const answered = messagingIn(await own.manage('GET', '/messaging'))
   t.is((await own.manage('PUT', '/messaging', answered)).status, 200, 'what was answered can be sent back')
+  t.is((await own.manage('PUT', '/messaging', { held: null })).status, 400)
   const first = await submit(own)
   await soon(() => takenFor(first.phone).length === 1)
   const second = await submit(shared, first.phone)

@@ -64,9 +64,10 @@ const rebuildIn = async (
   try {
     const own = await trying.until(() => ofNobodyElse(opened.right))
     if (E.isLeft(own)) return own
+    // All of them, whatever is rebuilt: of a part a projector that lives would give up its fair share.
     const leases = leasesOn(
       membership,
-      projections.map(({ name }) => name),
+      readModels.map(({ name }) => name),
     )
     if (!(await leases.acquired)) {
       return E.left('A process with the role projector maintains these read models: stop it first.')

@@ -35,7 +35,7 @@ export const bodyOf = (called: Called): Either<string, Body> => {
   if (takesNoRequests(called)) {
     return E.left("The process that listens there doesn't take requests: its ROLES lack api.")
   }
-  const body = called.body as Body
+  const body = (called.body ?? {}) as Body
   if (called.status < 300) return E.right(body)
   const reason = [body['error'], body['message'], body['errors']].find((one) => one !== undefined)
   return E.left(`The service answers ${called.status}: ${JSON.stringify(reason)}.`)
@@ -43,4 +43,4 @@ export const bodyOf = (called: Called): Either<string, Body> => {
 
 /** A process without the role `api` has no endpoint for anything that a command calls. */
 export const takesNoRequests = ({ status, body }: Called): boolean =>
-  status === 404 && (body as Body)['message'] === nothingAtPath.message
+  status === 404 && (body as Body | null)?.['message'] === nothingAtPath.message

@@ -76,7 +76,7 @@ export const messagingEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<O
   },
 ]
 
-const problemIn = (body: MessagingRequest): Problem | undefined => {
+const problemIn = ({ held: _held, ...body }: MessagingRequest): Problem | undefined => {
   if (Object.values(body).every((value) => value === undefined)) return nothingSent
   const { accepted_consent_hosts: hosts } = body
   const isBad = hosts !== undefined && hosts !== null && (hosts.length === 0 || hosts.length > mostConsentHosts)
@@ -105,7 +105,8 @@ const setMessaging = async (
     if (E.isLeft(changed)) return changed
     result = { state: changed.right.state, events: [...result.events, ...changed.right.events] }
   }
-  if (sender === undefined) return E.right(result)
+  if (sender === undefined || JSON.stringify(before.sender) === JSON.stringify(sender && withRate(sender)))
+    return E.right(result)
   // Trouble of the sender before says nothing of this one.
   const release = {
     type: 'ReleaseSender',

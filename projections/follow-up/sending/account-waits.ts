@@ -86,6 +86,7 @@ export const accountWaits = (ports: Ports, shard: DueInShard, shared: SharedRead
   const findAll = async (): Promise<void> => {
     const head = await shared.head()
     await shown(ports, lease, head)
+    if (isEnding(lease)) return
     if (!(await shared.waitingShards()).has(lease.name)) return
     for (const accountId of await waitingAccounts(ports.documents, lease))
       if (!passes.has(`${accountId}/steps`)) check(accountId, head)
