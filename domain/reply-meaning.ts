@@ -1,5 +1,5 @@
 import { t } from './codec.js'
-import type { PlaybookSettings } from './playbook.js'
+import type { PlaybookSettings } from './playbook-settings.js'
 
 /**
  * What a text of a contact means: an outcome of its engagement, a request that a provider answers, or `reply`, any

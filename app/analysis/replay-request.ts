@@ -13,7 +13,7 @@ export type ReplayRequest = EventSelection & {
 }
 
 /** By the names that the command line and the management API share. */
-type ReplayParameters = {
+export type ReplayParameters = {
   readonly after: Position
   readonly from?: Instant
   readonly to?: Instant

@@ -33,6 +33,10 @@ export type Config = {
   readonly roles: ReadonlySet<ProcessRole>
 }
 
+/** Whether other processes may use the same stores. What is embedded, the log or the documents, one alone uses. */
+export const areStoresShared = ({ eventStoreUrl, mongoUrl }: Pick<Config, 'eventStoreUrl' | 'mongoUrl'>): boolean =>
+  eventStoreUrl !== undefined && mongoUrl !== undefined
+
 /** What a process does: `api` answers requests, `projector` follows the log, `delivery` posts to webhooks and mails. */
 export const roles = ['api', 'projector', 'delivery'] as const
 export type ProcessRole = (typeof roles)[number]

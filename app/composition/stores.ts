@@ -6,7 +6,7 @@ import type { AppendAll, EventStore, Logger, StoreFailure } from '../../domain/p
 import { E, type Either } from '../../domain/prelude.js'
 import type { Membership } from '../../projections/subscriptions/leases.js'
 import type { Documents } from '../../projections/ports.js'
-import type { Config } from './config.js'
+import { areStoresShared, type Config } from './config.js'
 
 /** Where everything is stored. */
 export type Stores = {
@@ -48,8 +48,7 @@ export const openStores = async (where: Where, ports: Ports): Promise<Either<str
   }
   const opened = await open(where, ports, closing)
   if (E.isRight(opened)) {
-    const isShared = where.eventStoreUrl !== undefined && where.mongoUrl !== undefined
-    return E.right({ ...opened.right, isShared, close })
+    return E.right({ ...opened.right, isShared: areStoresShared(where), close })
   }
   await close()
   return opened

@@ -115,7 +115,8 @@ const withNumbersAsSent = (body: unknown, raw: string, isText: IsText): unknown 
     else if (!text.startsWith('"') && isText(text, depth)) return `"${text}"`
     return text
   }
-  return JSON.parse(raw.replace(token, asSent))
+  const changed = raw.replace(token, asSent)
+  return changed === raw ? body : JSON.parse(changed)
 }
 
 const losesDigits = (number: string): boolean => digitsOf(String(Number(number))) !== digitsOf(number)

@@ -1,6 +1,7 @@
 import { streamOf } from '../../domain/decider.js'
 import type { EngagementState } from '../../domain/engagement.js'
-import { playbook, type PlaybookSettings } from '../../domain/playbook.js'
+import { playbook } from '../../domain/playbook.js'
+import type { PlaybookSettings } from '../../domain/playbook-settings.js'
 import type { CommandHandler } from '../../domain/ports.js'
 import { settingsOf, type PlaybookVersions } from '../from-streams/playbook-versions.js'
 import { FailedForGood, readOrThrow } from '../subscriptions/retries/retried-command.js'

@@ -3,7 +3,7 @@ import Koa from 'koa'
 import bodyParser from 'koa-bodyparser'
 import type { AddressInfo } from 'node:net'
 import type { Instant } from '../../domain/instant.js'
-import { standardFields } from '../../domain/playbook.js'
+import { standardFields } from '../../domain/playbook-settings.js'
 import { decodeSubmission } from '../../domain/submission.js'
 
 /** The baseline: Koa, a router, a body parser and the same decoding, and nothing behind them. */

@@ -1,6 +1,6 @@
 import test from 'ava'
 import { exampleLead } from '../../app/composition/start/first-account.js'
-import { standardFields } from '../../domain/playbook.js'
+import { standardFields } from '../../domain/playbook-settings.js'
 import { E } from '../../domain/prelude.js'
 import { decodeSubmission } from '../../domain/submission.js'
 import { at } from '../kit/domain/samples.js'

@@ -6,7 +6,7 @@ import { stepMessageIdOf } from '../../domain/derived-id.js'
 import { engagement, type EngagementCommand, type EngagementEvent } from '../../domain/engagement.js'
 import { message, type MessageEvent } from '../../domain/message.js'
 import { nextStepOf } from '../../domain/next-step.js'
-import { defaultSettings } from '../../domain/playbook.js'
+import { defaultSettings } from '../../domain/playbook-settings.js'
 import { later } from '../../domain/instant.js'
 import { triggers } from '../../domain/trigger.js'
 import {

@@ -1,7 +1,7 @@
 import test from 'ava'
 import { instantOf, later } from '../../domain/instant.js'
 import { previewOf } from '../../domain/playbook-preview.js'
-import { defaultSettings } from '../../domain/playbook.js'
+import { defaultSettings } from '../../domain/playbook-settings.js'
 
 const submittedAt = instantOf(Date.UTC(2026, 2, 2, 17))
 

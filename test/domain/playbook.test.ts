@@ -1,13 +1,7 @@
 import test from 'ava'
 import { fold } from '../../domain/decider.js'
-import {
-  playbook,
-  standardFields,
-  defaultSettings,
-  standardPlaybook,
-  type PlaybookCommand,
-  type PlaybookEvent,
-} from '../../domain/playbook.js'
+import { playbook, type PlaybookCommand, type PlaybookEvent } from '../../domain/playbook.js'
+import { standardFields, defaultSettings, standardPlaybook } from '../../domain/playbook-settings.js'
 import { messageOf } from '../../domain/message-template.js'
 import { segmentsOf } from '../../domain/message-segments.js'
 import { E } from '../../domain/prelude.js'

@@ -3,7 +3,7 @@ import { contact, type ContactEvent } from '../../domain/contact.js'
 import { fold } from '../../domain/decider.js'
 import { engagement, type EngagementEvent } from '../../domain/engagement.js'
 import { message, type MessageEvent, type Purpose } from '../../domain/message.js'
-import { defaultSettings } from '../../domain/playbook.js'
+import { defaultSettings } from '../../domain/playbook-settings.js'
 import { nextTryOf, type NextTry } from '../../domain/requested-message.js'
 import { at, attribution, contactCreated, engagementId, messageIds } from '../kit/domain/samples.js'
 

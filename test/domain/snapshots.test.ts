@@ -1,7 +1,8 @@
 import test from 'ava'
 import { fold, type Decider } from '../../domain/decider.js'
 import { engagement } from '../../domain/engagement.js'
-import { defaultSettings, playbook } from '../../domain/playbook.js'
+import { playbook } from '../../domain/playbook.js'
+import { defaultSettings } from '../../domain/playbook-settings.js'
 import { remark } from '../../domain/remark.js'
 import { senderOptOut } from '../../domain/sender-opt-out.js'
 import {

@@ -1,28 +1,13 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { categories, eventTypes, type Category } from '../../../domain/events.js'
-import { beginning, type Position } from '../../../domain/event.js'
+import { categories, eventTypes } from '../../../domain/events.js'
+import { beginning } from '../../../domain/event.js'
 import { AccountId, ContactId, SourceId } from '../../../domain/ids.js'
-import type { Instant } from '../../../domain/instant.js'
-import { replayRequestOf } from '../../analysis/replay-request.js'
+import { replayRequestOf, type ReplayParameters } from '../../analysis/replay-request.js'
 import { idIn, positionIn, timeIn } from '../arguments.js'
 import { run } from '../run.js'
 import { replayFormats, type ReplayFormat } from './replay-output.js'
 
-type ReplayOptions = {
-  readonly after: Position
-  readonly from?: Instant
-  readonly to?: Instant
-  readonly category?: ReadonlyArray<Category>
-  readonly type?: ReadonlyArray<string>
-  readonly account?: string
-  readonly source?: string
-  readonly contact?: string
-  readonly correlation?: string
-  readonly format: ReplayFormat
-  readonly out?: string
-  readonly follow: boolean
-  readonly personal: boolean
-}
+type ReplayOptions = ReplayParameters & { readonly format: ReplayFormat; readonly out?: string }
 
 /** The list of all of them would fill the help. */
 const eventTypeIn = (text: string, before: ReadonlyArray<string> = []): ReadonlyArray<string> => {

@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import { E } from '../../../domain/prelude.js'
+import { areStoresShared } from '../../composition/config.js'
 import { run } from '../run.js'
 
 export const rebuildCommand = new Command('rebuild')
@@ -16,9 +17,8 @@ export const rebuildCommand = new Command('rebuild')
         const { rebuildServed } = await import('./service-rebuild.js')
         const served = await rebuildServed(service.right, names)
         if (E.isRight(served)) return served
-        // On servers the leases tell whether another process maintains them. What is embedded one process alone uses.
-        const isOnServers = config.eventStoreUrl !== undefined && config.mongoUrl !== undefined
-        if (!(served.left.isElsewhere && isOnServers)) return E.left(served.left.sentence)
+        // Of shared stores the leases tell whether another process maintains them.
+        if (!(served.left.isElsewhere && areStoresShared(config))) return E.left(served.left.sentence)
       }
       const { rebuildReadModels } = await import('./rebuild.js')
       return rebuildReadModels(config, names)

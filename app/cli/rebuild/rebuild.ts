@@ -16,7 +16,7 @@ import { exponentialBackoff } from '../../../projections/subscriptions/retries/b
 import { guardedDocuments } from '../../../projections/subscriptions/lease-guard.js'
 import { build as buildOne, rebuild } from '../../../projections/subscriptions/rebuild.js'
 import { applyBatch } from '../../../projections/subscriptions/runner.js'
-import type { Config } from '../../composition/config.js'
+import { areStoresShared, type Config } from '../../composition/config.js'
 import { storeBackoff } from '../../composition/followers.js'
 import { ofNobodyElse } from '../../composition/start/store-checks.js'
 import { openStores } from '../../composition/stores.js'
@@ -52,9 +52,8 @@ const rebuildIn = async (
   projections: ReadonlyArray<AnyProjection>,
 ): Promise<Either<string, undefined>> => {
   const { dataDir, eventStoreUrl, mongoUrl } = config
-  const isEmbedded = eventStoreUrl === undefined || mongoUrl === undefined
   // Opening would make the directory, and a path that was mistyped would look like an empty store.
-  if (isEmbedded && !existsSync(dataDir)) return E.left(`DATA_DIR: there is no ${dataDir}.`)
+  if (!areStoresShared(config) && !existsSync(dataDir)) return E.left(`DATA_DIR: there is no ${dataDir}.`)
   const { ulid } = randomIds(systemClock(config.clockRate))
   const opened = await openStores(config, { newId: ulid, logger: jsonLogger('silent') })
   if (E.isLeft(opened)) return opened

@@ -105,8 +105,7 @@ const setMessaging = async (
     if (E.isLeft(changed)) return changed
     result = { state: changed.right.state, events: [...result.events, ...changed.right.events] }
   }
-  if (sender === undefined || JSON.stringify(before.sender) === JSON.stringify(sender && withRate(sender)))
-    return E.right(result)
+  if (!result.events.some(({ type }) => type === 'SenderSet')) return E.right(result)
   // Trouble of the sender before says nothing of this one.
   const release = {
     type: 'ReleaseSender',

@@ -1,6 +1,6 @@
 import { FieldName, NaturalNumber, objectWith, optional, refined, t, Text, Title } from '../../../domain/codec.js'
 import { E } from '../../../domain/prelude.js'
-import { ReplyOutcome, Weekday, type PlaybookSettings } from '../../../domain/playbook.js'
+import { ReplyOutcome, Weekday, type PlaybookSettings } from '../../../domain/playbook-settings.js'
 import { mostRequiredFields } from '../../../domain/submission.js'
 
 const TimeOfDay = refined(

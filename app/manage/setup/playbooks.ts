@@ -1,6 +1,7 @@
 import { newAggregate } from '../../../domain/aggregate.js'
 import { PlaybookId } from '../../../domain/ids.js'
-import { defaultSettings, playbook, type PlaybookSettings } from '../../../domain/playbook.js'
+import { playbook } from '../../../domain/playbook.js'
+import { defaultSettings, type PlaybookSettings } from '../../../domain/playbook-settings.js'
 import { flow, TE } from '../../../domain/prelude.js'
 import { playbookList, type PlaybookDocument } from '../../../projections/read-models/lists/playbook-list.js'
 import { sourceList } from '../../../projections/read-models/lists/source-list.js'

@@ -6,7 +6,7 @@ import { inMemoryProjection } from '../../../app/commands/states/in-memory-proje
 import { neverAborted } from '../../../domain/abortable.js'
 import { t as codec } from '../../../domain/codec.js'
 import { beginning } from '../../../domain/event.js'
-import { defaultSettings } from '../../../domain/playbook.js'
+import { defaultSettings } from '../../../domain/playbook-settings.js'
 import type { CommandHandler, EventBatch, EventStore } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import { playbookVersions } from '../../../projections/from-streams/playbook-versions.js'

@@ -1,4 +1,4 @@
-import { standardPlaybook, type PlaybookSettings } from '../../../domain/playbook.js'
+import { standardPlaybook, type PlaybookSettings } from '../../../domain/playbook-settings.js'
 
 type SimulatedAccount = {
   readonly title: string

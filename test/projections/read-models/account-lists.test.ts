@@ -1,6 +1,6 @@
 import test from 'ava'
 import type { DomainEvent } from '../../../domain/events.js'
-import { defaultSettings } from '../../../domain/playbook.js'
+import { defaultSettings } from '../../../domain/playbook-settings.js'
 import { conversionList } from '../../../projections/read-models/lists/conversion-list.js'
 import { playbookList } from '../../../projections/read-models/lists/playbook-list.js'
 import { anyProjection } from '../../../projections/projection.js'
