@@ -70,7 +70,10 @@ export const messageOf = (template: string, values: FieldValues, linkAt: (index:
     count += 1
     return linkAt(count - 1)
   }
-  const valueOf = (_: string, name: string): string => shown(Object.hasOwn(values, name) ? values[name] : '')
+  const valueOf = (_: string, name: string): string => {
+    const value = oneLine(Object.hasOwn(values, name) ? values[name] : '')
+    return shown(mayHoldAddress.has(name) ? value : withoutAddress(value))
+  }
   const filled = template.replaceAll(link, nextLink).replaceAll(list, (fields) => {
     const parts = fields.split(/(?<=\}\}),\s*/).map((field) => field.replaceAll(placeholder, valueOf))
     const kept = parts.filter((part) => part !== blank)
@@ -107,13 +110,29 @@ const withoutBlanks = (text: string): string =>
     .replaceAll(new RegExp(`(\\s*)${blank}(?:\\s*${blank})*(?=[\\p{L}\\p{N}])`, 'gu'), '$1')
     .replaceAll(new RegExp(blanks, 'g'), '')
 
-const shown = (value = ''): string => {
-  const text = value.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim()
-  // Half of a character would be none.
-  return text === ''
+const oneLine = (value = ''): string => value.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim()
+
+/** The account's own title, and what the form has checked. */
+const mayHoldAddress: ReadonlySet<string> = new Set(['account', 'email'])
+
+/**
+ * Anybody can fill in a form with the number of somebody else: what stands in its fields must not make a link in a text
+ * that the account sends, nor turn around what stands behind it. A URL is no value at all; `St.John`, which a telephone
+ * takes for a host, gets a blank.
+ */
+const withoutAddress = (value: string): string =>
+  value.includes('://')
+    ? ''
+    : value
+        .replaceAll(/\p{Bidi_Control}/gu, '')
+        .replaceAll(/(?<=\S)([.。．｡])(?=\p{L}{2})/gu, '$1 ')
+        .trim()
+
+const shown = (value: string): string =>
+  value === ''
     ? blank
-    : text
+    : value
         .slice(0, longestValue)
+        // Half of a character would be none.
         .replace(/[\uD800-\uDBFF]$/, '')
         .trimEnd()
-}

@@ -135,6 +135,17 @@ test('a link that leads nowhere is refused, and more links than a message may ha
 })
 
 test('what a vendor sends makes no link', (t) => {
-  const text = messageOf('Hi {{first_name}}', { first_name: '{{link:https://www.example.com}}' })
-  t.is(text, 'Hi {{link:https://www.example.com}}')
+  const text = messageOf('Hi {{first_name}}', { first_name: '{{link:localhost}} {{account}}' })
+  t.is(text, 'Hi {{link:localhost}} {{account}}')
+})
+
+test('what somebody fills in for another number makes no address that a telephone would open', (t) => {
+  const greeted = (first_name: string) => messageOf('Hi {{first_name}}, thanks', { first_name })
+  t.is(greeted('claim it: https://evil.example/claim'), 'Hi, thanks')
+  t.is(greeted('evil.example/claim or www.evil.example'), 'Hi evil. example/claim or www. evil. example, thanks')
+  t.is(greeted('evil。example'), 'Hi evil。 example, thanks')
+  t.is(greeted('Ada \u202Egpj.exe\u202C'), 'Hi Ada gpj. exe, thanks')
+  t.is(greeted('J. R. St.John-Smith Jr.'), 'Hi J. R. St. John-Smith Jr., thanks')
+  const own = messageOf('{{account}}: {{email}}', { account: 'acme.com', email: 'ada@example.com' })
+  t.is(own, 'acme.com: ada@example.com')
 })
