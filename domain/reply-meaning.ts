@@ -160,7 +160,10 @@ const isStop = (text: string): boolean =>
     })
 
 const isRefusal = (text: string): boolean =>
-  text.split(/[.!?;\n]+/).some((sentence) => refusals.some((refusal) => refusal.test(refusalWordsOf(sentence))))
+  text
+    .split(/[.!?;\n]+/)
+    .map(refusalWordsOf)
+    .some((sentence) => refusals.some((refusal) => refusal.test(sentence)))
 
 /**
  * What the text means under these rules. Opt-outs are built in: a playbook's rules add words to them and take none

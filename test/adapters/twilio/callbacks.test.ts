@@ -65,6 +65,23 @@ test('what contacts write comes signed', async (t) => {
   )
 })
 
+test('a form is read once before its signature is checked, however many names anybody put into it', (t) => {
+  const reads: Array<string> = []
+  class Form extends URLSearchParams {
+    override getAll(name: string) {
+      reads.push(name)
+      return super.getAll(name)
+    }
+    override [Symbol.iterator]() {
+      reads.push('all')
+      return super[Symbol.iterator]()
+    }
+  }
+  const form = new Form(Array.from({ length: 1_000 }, (_, n): [string, string] => [`name${n}`, '']))
+  t.false(isSignedBy('token', 'https://leads.example.com/messaging/twilio/inbound', form, 'none'))
+  t.deepEqual(reads, ['all'])
+})
+
 test('every status of a text has a state, and a failure says why', (t) => {
   const stateOf = (status: string) => {
     const read = statusOf({ MessageStatus: status })
