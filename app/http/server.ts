@@ -24,7 +24,7 @@ export type Observed = {
 export type Routes = { readonly prefix: string; readonly router: Router }
 
 export const routesOf = <Caller>(surface: Surface<Caller>, logger: Logger): Routes => {
-  const router = new Router({ prefix: surface.prefix })
+  const router = new Router({ prefix: surface.prefix, sensitive: true })
   for (const endpoint of surface.endpoints) {
     router.register(endpoint.path, [endpoint.method], answering(surface, endpoint, logger))
   }
