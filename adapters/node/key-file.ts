@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { makePrivateDirectory } from './private-directory.js'
+import { makePrivateDirectory } from './private-files.js'
 
 /**
  * The secret in a file that only its owner may read; it is made where there is no such file, which is at the first

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3'
 import { join } from 'node:path'
 import { E, type Either } from '../../domain/prelude.js'
-import { makePrivateDirectory } from '../node/private-directory.js'
+import { makePrivateDirectory, makePrivateFile } from '../node/private-files.js'
 import { codeOf, storeFailure, type OpenFailure } from './failure.js'
 
 type DirectoryLock = { readonly release: () => void }
@@ -13,7 +13,9 @@ type DirectoryLock = { readonly release: () => void }
 export const lockDirectory = (directory: string): Either<OpenFailure, DirectoryLock> => {
   try {
     makePrivateDirectory(directory)
-    const lock = new Database(join(directory, 'lock.db'), { timeout: 0 })
+    const file = join(directory, 'lock.db')
+    makePrivateFile(file)
+    const lock = new Database(file, { timeout: 0 })
     try {
       // The pragma writes: the driver opens a file that can't be written for reading, and such a lock would exclude no
       // other process.

@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3'
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
+import { makePrivateFile } from '../../node/private-files.js'
 import { codeOf, isRefusal, newerVersion } from '../failure.js'
 import { overwritesSince, schema, schemaVersion } from '../schema.js'
 import { DocumentApplier } from './document-applier.js'
@@ -27,6 +28,8 @@ const pagesWrittenBack = 500
 const largestIdleWal = 2 * pagesWrittenBack * pageSize
 
 const openFile = (file: string): Database.Database => {
+  // The write-ahead log takes its mode.
+  makePrivateFile(file)
   const database = new Database(file)
   const version = Number(database.pragma('user_version', { simple: true }))
   if (version > schemaVersion) throw newerVersion()

@@ -25,9 +25,9 @@ export const exportTables = async (
   signal: AbortSignal,
   onPosition: (position: Position) => void = () => undefined,
 ): Promise<Either<string, undefined>> => {
-  const { folder, tables, isPersonalShown, isContinued } = request
+  const { tables, isPersonalShown } = request
   const wanted = { tables, isPersonalShown, log: await identityOf(log, signal) }
-  const opened = await openStaging(folder, isContinued)
+  const opened = await openStaging(request)
   if (E.isLeft(opened)) return opened
   const { connection, close } = opened.right
   try {
@@ -44,10 +44,14 @@ export const exportTables = async (
   }
 }
 
-const openStaging = async (folder: string, isContinued: boolean): Promise<Either<string, DuckDb>> => {
+const openStaging = async ({
+  folder,
+  isPersonalShown,
+  isContinued,
+}: ExportRequest): Promise<Either<string, DuckDb>> => {
   const file = join(folder, stagingFile)
   try {
-    await mkdir(folder, { recursive: true })
+    await mkdir(folder, { recursive: true, ...(isPersonalShown && { mode: 0o700 }) })
     // Opened before anything is removed: DuckDB lets one process at a time have the file.
     const opened = await openDuckDb(file)
     if (!isContinued) await opened.connection.run('DROP SCHEMA IF EXISTS staged CASCADE')

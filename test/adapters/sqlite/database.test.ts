@@ -3,6 +3,7 @@ import Database from 'better-sqlite3'
 import fc from 'fast-check'
 import assert from 'node:assert/strict'
 import { spawn, type ChildProcess } from 'node:child_process'
+import { chmodSync, readdirSync, statSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -71,6 +72,16 @@ inDirectory(
     t.is(await refusalOf(directory), undefined)
   },
 )
+
+inDirectory('the files are for their owner alone, also in a folder that is open to all', async (t, directory) => {
+  chmodSync(directory, 0o755)
+  const database = await openIn(directory)
+  rightOf(await sqliteEventStore(database).append('account-1', 'no-stream', [newEvent(1)]))
+  const open = readdirSync(directory).filter((name) => (statSync(join(directory, name)).mode & 0o777) !== 0o600)
+  t.true(readdirSync(directory).includes('leadloop.db-wal'))
+  await database.close()
+  t.deepEqual(open, [])
+})
 
 inDirectory('a directory in use is refused to another process too', async (t, directory) => {
   const database = await openIn(directory)

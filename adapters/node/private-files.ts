@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync } from 'node:fs'
+import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 
 /** Makes the directory, which its owner alone may enter, and those above it, where they are not there. */
@@ -11,5 +11,17 @@ export const makePrivateDirectory = (directory: string): void => {
   } catch (error) {
     // Another process that starts at the same time made it.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  }
+}
+
+/**
+ * Makes the file, which its owner alone may read, where it is not there: a directory that somebody else made, such as a
+ * service manager, may be open to all. What it can't make it leaves to whoever opens it.
+ */
+export const makePrivateFile = (file: string): void => {
+  try {
+    closeSync(openSync(file, 'ax', 0o600))
+  } catch {
+    // It is there already, or whoever opens it is told why it can't be.
   }
 }
