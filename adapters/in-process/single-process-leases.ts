@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events'
+import { E } from '../../domain/prelude.js'
 import type { Lease, Membership } from '../../projections/subscriptions/leases.js'
 
 /** No lease of a process that works alone is ever lost. */
@@ -30,6 +31,7 @@ export const singleProcessMembership = (): Membership => {
     share: (_work, names, begin) => {
       for (const name of names()) grant(name, begin)
     },
+    isDoneElsewhere: () => Promise.resolve(E.right(false)),
     leave: async () => {
       const all = [...granted]
       for (const { ending } of all) ending.abort()

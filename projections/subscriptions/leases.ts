@@ -1,3 +1,6 @@
+import type { StoreFailure } from '../../domain/ports.js'
+import type { Either } from '../../domain/prelude.js'
+
 /** A lease on a name: at most one process holds it at a time. */
 export type Lease = {
   readonly name: string
@@ -27,6 +30,11 @@ export type Membership = {
    * the name released for others.
    */
   readonly share: (work: string, names: () => ReadonlyArray<string>, begin: (lease: Lease) => Promise<void>) => void
+  /**
+   * Whether another living instance does `work`. Asked before anything is shared: who asks is no instance yet, so none
+   * gives up a lease.
+   */
+  readonly isDoneElsewhere: (work: string) => Promise<Either<StoreFailure, boolean>>
   /** Gives everything back and leaves. */
   readonly leave: () => Promise<void>
 }

@@ -1,4 +1,5 @@
 import { aborted } from '../../domain/abortable.js'
+import { E } from '../../domain/prelude.js'
 import type { Lease, Membership } from '../../projections/subscriptions/leases.js'
 import { behaviourOf } from './behaviour.js'
 
@@ -33,6 +34,10 @@ export const leasesContract = (name: string, open: () => Promise<OpenMembership>
     }
     t.is(leases.length, 2)
     await membership.leave()
+  })
+
+  behaviour('what nobody does is done by no other instance', async (t, { membership }) => {
+    t.deepEqual(await membership.isDoneElsewhere('work'), E.right(false))
   })
 
   behaviour('several kinds of work are shared side by side', async (t, { membership, advance }) => {

@@ -1,4 +1,5 @@
 import type { Db } from 'mongodb'
+import { neverAborted } from '../../../domain/abortable.js'
 import type { Logger, Time } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import type { Membership } from '../../../projections/subscriptions/leases.js'
@@ -9,7 +10,7 @@ import type { Share } from './own-leases.js'
 import { leaseRecordsIn } from './lease-records.js'
 import { standardTiming, type Timing } from './liveness.js'
 import { liveAs } from './instance.js'
-import { instancesIn } from './instances.js'
+import { instancesIn, type Instances } from './instances.js'
 
 type MongoMembershipPorts = {
   readonly db: Db
@@ -84,9 +85,30 @@ export const mongoMembership = ({
       // On the next turn of the event loop, so that the join names everything that is shared on this one.
       running ??= Promise.resolve().then(run)
     },
+    isDoneElsewhere: (work) => attempt(() => isDoneByAny(work, { instances, time, timing })),
     leave: async () => {
       stopping.abort()
       await running
     },
   }
+}
+
+/** One that was killed a moment ago looks alive until its heartbeat has not changed for as long as a lease lasts. */
+const isDoneByAny = async (
+  work: string,
+  {
+    instances: { observe },
+    time: { now, sleep },
+    timing,
+  }: { readonly instances: Pick<Instances, 'observe'>; readonly time: Time; readonly timing: Timing },
+): Promise<boolean> => {
+  const doing = async () => (await observe(now())).living.filter((one) => one.work.includes(work))
+  let living = await doing()
+  const heartbeats = new Map(living.map(({ _id, heartbeat }) => [_id, heartbeat]))
+  while (living.length > 0) {
+    await sleep(timing.heartbeatEvery, neverAborted)
+    living = await doing()
+    if (living.some(({ _id, heartbeat }) => heartbeats.get(_id) !== heartbeat)) return true
+  }
+  return false
 }

@@ -1,4 +1,5 @@
 import { aborted } from '../../../domain/abortable.js'
+import { orThrow } from '../../../domain/store-failed.js'
 import type { Lease, Membership } from '../../../projections/subscriptions/leases.js'
 
 /** The leases on read models, under which nobody else writes to them. */
@@ -15,12 +16,19 @@ export type Leases = {
 /** In milliseconds: longer than it takes to notice that the former holder of the leases is gone. */
 const longestWait = 10_000
 
-export const leasesOn = (membership: Membership, names: ReadonlyArray<string>): Leases => {
+const work = 'projector'
+
+/** Whether another process that lives maintains read models: asked before this one takes a share of the leases. */
+export const areMaintainedElsewhere = async ({
+  isDoneElsewhere,
+}: Pick<Membership, 'isDoneElsewhere'>): Promise<boolean> => orThrow(await isDoneElsewhere(work))
+
+export const leasesOn = ({ share }: Pick<Membership, 'share'>, names: ReadonlyArray<string>): Leases => {
   const leased = new Map<string, Lease>()
   const acquired = new Promise<boolean>((resolve) => {
     const timeout = setTimeout(resolve, longestWait, false)
-    membership.share(
-      'projector',
+    share(
+      work,
       () => names,
       async (lease) => {
         leased.set(lease.name, lease)

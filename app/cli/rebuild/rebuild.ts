@@ -23,7 +23,7 @@ import { openStores } from '../../composition/stores.js'
 import { progressBar } from '../progress.js'
 import { toldReason } from '../run.js'
 import { compareGenerations } from './comparison.js'
-import { leasesOn, type Leases } from './leases.js'
+import { areMaintainedElsewhere, leasesOn, type Leases } from './leases.js'
 import { attempts, oneAttempt, type Attempts } from './retries.js'
 
 type Stores = { readonly store: EventStore; readonly documents: Documents }
@@ -63,14 +63,13 @@ const rebuildIn = async (
   try {
     const own = await trying.until(() => ofNobodyElse(opened.right))
     if (E.isLeft(own)) return own
-    // All of them, whatever is rebuilt: of a part a projector that lives would give up its fair share.
+    if (await trying.until(() => areMaintainedElsewhere(membership))) return maintained
+    // All of them, whatever is rebuilt: of a part a projector that starts now would give up its fair share.
     const leases = leasesOn(
       membership,
       readModels.map(({ name }) => name),
     )
-    if (!(await leases.acquired)) {
-      return E.left('A process with the role projector maintains these read models: stop it first.')
-    }
+    if (!(await leases.acquired)) return maintained
     return await rebuildAndPromote(projections, opened.right, leases, trying)
   } catch (error) {
     return E.left(`The rebuild stopped: ${toldReason(error)}. What is served stays as it was.`)
@@ -79,6 +78,8 @@ const rebuildIn = async (
     await close()
   }
 }
+
+const maintained = E.left('A process with the role projector maintains these read models: stop it first.')
 
 const tell = (reason: string): void => {
   // A bar stands on its line.

@@ -51,7 +51,7 @@ export type FirstAccount = {
 
 type Ports = ManagePorts & {
   readonly documents: Documents
-  readonly membership: Membership
+  readonly membership: Pick<Membership, 'share'>
   readonly time: Pick<Time, 'sleep'>
 }
 

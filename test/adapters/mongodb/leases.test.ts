@@ -152,6 +152,36 @@ if (mongoUrl === undefined) {
     t.true(Math.min(...waits) > 5_000)
   })
 
+  behaviour(
+    'whether others do a work is told to one that is to join, from whom it takes no lease',
+    async (t, fleet) => {
+      const names = numbered(4)
+      const first = fleet.start(names)
+      await fleet.advance(1_500)
+      const time = fleet.time.process()
+      const { db } = fleet.connection
+      const { isDoneElsewhere } = mongoMembership({
+        db,
+        newId: () => '',
+        logger: leaseLogger,
+        time,
+        lifetime: time.now,
+      })
+      const answerIn = async (milliseconds: number, work: string): Promise<unknown> => {
+        let answer: unknown
+        void isDoneElsewhere(work).then((told) => (answer = rightOf(told)))
+        await fleet.advance(milliseconds)
+        return answer
+      }
+      t.is(await answerIn(1_000, 'work'), true)
+      t.is(await answerIn(0, 'other'), false)
+      t.deepEqual(await tokensOf(fleet, first.leased()), [1, 1, 1, 1])
+      first.kill()
+      t.is(await answerIn(6_000, 'work'), undefined, 'it may live')
+      t.is(await answerIn(1_000, 'work'), false)
+    },
+  )
+
   behaviour('the leases of a whole fleet that was killed go to the next instance that joins', async (t, fleet) => {
     const names = numbered(6)
     const killed = [fleet.start(names), fleet.start(names)]

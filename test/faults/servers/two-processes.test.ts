@@ -1,6 +1,6 @@
 import test from 'ava'
 import { addressOf, stopped, type ServiceProcess } from '../../kit/service/service-process.js'
-import { onServers, openFleet, type Fleet } from '../../kit/load/fleet.js'
+import { leasesOf, onServers, openFleet, type Fleet } from '../../kit/load/fleet.js'
 import { bearer, having, send, sendJson, type Answer } from '../../kit/network/http.js'
 import { runLeadloop } from '../../kit/parts/leadloop.js'
 import type { Ended } from '../../kit/parts/program.js'
@@ -113,10 +113,15 @@ onServers('two processes on one pair of servers', () => {
         ['rebuild', ...names],
         environmentOf(fleet.directory, { ...settingsOf(fleet.directory), PORT: new URL(url).port }),
       )
-    // A part of them as well: the projector would give up as many as that are.
     const refused = await rebuild('follow_ups')
     t.is(refused.code, 1)
     t.regex(refused.stderr, / A process with the role projector maintains these read models: stop it first\.\n$/)
+    const tokens = await leasesOf(t, fleet).tokens()
+    t.true(tokens.size > 0)
+    t.true(
+      [...tokens.values()].every((token) => token === 1),
+      'the projector gave up no lease',
+    )
     await stopped(t, projector)
     const { code, stdout, stderr } = await rebuild()
     t.is(code, 0, stderr)

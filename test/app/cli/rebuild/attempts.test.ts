@@ -55,11 +55,8 @@ for (const [what, error] of Object.entries({
 
 test('leases of which one was lost do not hold any more, though it is acquired anew', async (t) => {
   let acquire: Parameters<Membership['share']>[2] = () => Promise.resolve()
-  const membership: Membership = {
-    share: (_work, _names, begin) => void (acquire = begin),
-    leave: () => Promise.resolve(),
-  }
-  const { acquired, held } = leasesOn(membership, ['contacts', 'deliveries'])
+  const share: Membership['share'] = (_work, _names, begin) => void (acquire = begin)
+  const { acquired, held } = leasesOn({ share }, ['contacts', 'deliveries'])
   const [contacts, deliveries] = [testLease('contacts'), testLease('deliveries')]
   void acquire(contacts)
   t.false(held().isValid())

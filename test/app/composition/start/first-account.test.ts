@@ -32,11 +32,13 @@ const vault = aesVault(Buffer.alloc(32, 1))
 /** How a store ends: the append does not happen, or it does and nobody hears of it. */
 type Death = { readonly append: number; readonly isWritten: boolean }
 
+type Sharing = Pick<Membership, 'share'>
+
 /** Of processes that live side by side: a lease goes to one of them at a time, in the order in which they ask. */
 const sharedLeases = () => {
   let before = Promise.resolve()
   const held: Array<TestLease> = []
-  const membership: Membership = {
+  const membership: Sharing = {
     share: (_work, names, begin) => {
       for (const name of names()) {
         const lease = testLease(name)
@@ -46,7 +48,6 @@ const sharedLeases = () => {
         })
       }
     },
-    leave: () => Promise.resolve(),
   }
   return { membership, held }
 }
@@ -78,7 +79,7 @@ const open = () => {
     events: () => eventsIn(log),
     documents,
     time,
-    start: async (death?: Death, membership: Membership = singleProcessMembership()) => {
+    start: async (death?: Death, membership: Sharing = singleProcessMembership()) => {
       const store = dying(memoryEventStore(log), death)
       const commandHandler = cachedHandler(store, clock)
       const reactions = reactor({ commandHandler, logger: recordingLogger() })
@@ -199,7 +200,7 @@ test('where the process that opened the account is gone before it was shown, the
 test('a process whose lease was lost on the way shows nothing', async (t) => {
   const { start } = open()
   const { membership, held } = sharedLeases()
-  const losing: Membership = {
+  const losing: Sharing = {
     ...membership,
     share: (work, names, begin) =>
       membership.share(work, names, (lease) => {
