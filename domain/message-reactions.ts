@@ -54,7 +54,7 @@ export const onMessageFailed = ({
 }: EventOf<'MessageFailed'> | EventOf<'MessageUndelivered'>): ReadonlyArray<Intent> => {
   const trigger = endingFailures[data.kind]
   if (trigger === undefined) return []
-  const report = 'report_id' in data ? { reportId: data.report_id } : {}
+  const report = data.report_id === undefined ? {} : { reportId: data.report_id }
   const command: EngagementCommand = { type: 'GiveUp', trigger, note: data.reason, ...report, at }
   return [{ decider: engagement, id: data.engagement_id, command }]
 }

@@ -119,10 +119,17 @@ export const MessageEvent = t.union([
   /** The provider reported on a try before it answered, or where nobody knew whether it had taken it. */
   eventOf('MessageTaken', t.intersection([Sent, t.type({ provider_id: t.string })])),
   eventOf('MessageDelivered', t.intersection([Sent, t.type({ provider_id: t.string })])),
-  /** The provider had taken it, and it never will arrive. */
+  /**
+   * The provider had taken it, and it never will arrive. `report_id`: as with `MessageFailed`, and left out where the
+   * contact has opted in since the try. Older versions left it out.
+   */
   eventOf(
     'MessageUndelivered',
-    t.intersection([Sent, t.type({ provider_id: t.string, kind: FailureKind, reason: t.string })]),
+    t.intersection([
+      Sent,
+      t.type({ provider_id: t.string, kind: FailureKind, reason: t.string }),
+      t.partial({ report_id: ActivityReportId }),
+    ]),
   ),
   /**
    * What the contact wrote. `engagement_id`: whose message it answers; `paused_until` and `gives_up_at` follow from it.
@@ -293,7 +300,13 @@ export type MessageCommand =
   /**
    * `retryAt`: when it may be tried again, that time where it waits for it; undefined where it is too late for that.
    */
-  | { readonly type: 'ReportMessage'; readonly report: MessageReport; readonly retryAt: Instant | undefined }
+  | {
+      readonly type: 'ReportMessage'
+      readonly report: MessageReport
+      readonly retryAt: Instant | undefined
+      /** Of an opt-out. */
+      readonly reportId?: ActivityReportId | undefined
+    }
   /** `after`: undefined for a requested message. */
   | { readonly type: 'EndMessage'; readonly attempt: number; readonly ending: Ending; readonly after?: AfterStep }
   | { readonly type: 'ReceiveMessage'; readonly facts: ReceivedFacts }
@@ -519,7 +532,7 @@ const mostUnreached = 3
 
 /** Reports come twice and in any order: what has arrived, or is lost, stays so. */
 const told = (
-  { report, retryAt }: Extract<MessageCommand, { readonly type: 'ReportMessage' }>,
+  { report, retryAt, reportId: report_id }: Extract<MessageCommand, { readonly type: 'ReportMessage' }>,
   state: Outbound,
 ): ReadonlyArray<MessageEvent> => {
   const { facts, attempt, failure, lost, providerId, unreached } = state
@@ -532,7 +545,10 @@ const told = (
   if (providerId !== undefined && providerId !== provider_id) return []
   const { reason } = report
   const undelivered = (kind: FailureKind): ReadonlyArray<MessageEvent> => [
-    { type: 'MessageUndelivered', data: { ...facts, provider_id, kind, reason } },
+    {
+      type: 'MessageUndelivered',
+      data: { ...facts, provider_id, kind, reason, ...(report_id === undefined ? {} : { report_id }) },
+    },
   ]
   const { kind } = report
   if (kind !== 'unreached' && kind !== 'sender-blocked' && kind !== 'failed') return undelivered(kind)

@@ -43,9 +43,15 @@ export const wasSaidBeforeOptOut = ({ optedOutAt }: Sayings, { at }: Saying): bo
   optedOutAt !== undefined && at < optedOutAt
 
 /** By time, too. Only what is said to the sender is in a known order, so only that can be too old. */
-export const wasSaidBeforeOptIn = ({ optedInAt }: Sayings, { at, to_sender }: Saying): boolean =>
-  to_sender === true && optedInAt !== undefined && at < optedInAt
+export const wasSaidBeforeOptIn = (sayings: Sayings, { at, to_sender }: Saying): boolean =>
+  to_sender === true && isBeforeOptIn(sayings, at)
+
+const isBeforeOptIn = ({ optedInAt }: Sayings, at: Instant): boolean => optedInAt !== undefined && at < optedInAt
 
 /** What an opt-out stands for that the contact has yet to hear of. */
 export const optOutReportOf = (contact: ContactId, { said: ids = [] }: Sayings): ActivityReportId =>
   optOutIdOf(contact, ids.at(-1))
+
+/** As a provider tells it of a text that was begun at `begunAt`: undefined where the contact has opted in since. */
+export const optOutReportOfText = (contact: ContactId, sayings: Sayings, begunAt: Instant) =>
+  isBeforeOptIn(sayings, begunAt) ? undefined : optOutReportOf(contact, sayings)

@@ -1,11 +1,13 @@
 import { account, sendsFrom } from '../../domain/account.js'
+import { contact } from '../../domain/contact.js'
 import { engagement } from '../../domain/engagement.js'
-import { MessageId } from '../../domain/ids.js'
+import { MessageId, type ActivityReportId } from '../../domain/ids.js'
 import type { Instant } from '../../domain/instant.js'
 import { message, type MessageReport, type MessageState } from '../../domain/message.js'
 import type { Clock, CommandHandler, StoreFailure } from '../../domain/ports.js'
 import { E, flow, pipe, TE, type TaskEither } from '../../domain/prelude.js'
 import { messageRetryAt } from '../../domain/retry-schedule.js'
+import { optOutReportOfText } from '../../domain/saying.js'
 import { sendingHold, senderCommandFor } from '../../domain/sending-hold.js'
 import type { TextProvider } from '../../domain/text-provider.js'
 import type { ClientCommands } from '../commands/client-commands.js'
@@ -64,8 +66,9 @@ const recorded = (
   return pipe(
     TE.Do,
     bind('retryAt', () => retryAtOf(ports, sent, report)),
-    execute(({ retryAt }) => {
-      const command = { type: 'ReportMessage', report, retryAt } as const
+    bind('reportId', () => optOutReport(ports, sent, report)),
+    execute(({ retryAt, reportId }) => {
+      const command = { type: 'ReportMessage', report, retryAt, reportId } as const
       return ports.clientCommands.execute(message, sent.id, command, 'provider')
     }),
     // One that was known says nothing of the sender as it is now.
@@ -90,6 +93,22 @@ const holdOrRelease =
     if (!sendsFrom(owner.right, from)) return E.right(undefined)
     const done = await clientCommands.execute(sendingHold, accountId, command, 'provider')
     return E.isLeft(done) ? done : E.right(undefined)
+  }
+
+/** What an opt-out that is reported stands for; undefined where the contact has opted out. */
+const optOutReport =
+  (
+    { commandHandler }: ReportPorts,
+    { state: { facts, begunAt } }: Sent,
+    { kind }: MessageReport,
+  ): TaskEither<StoreFailure, ActivityReportId | undefined> =>
+  async () => {
+    if (kind !== 'opted-out') return E.right(undefined)
+    const loaded = await loadState(commandHandler, contact, facts.contact_id)
+    if (E.isLeft(loaded)) return loaded
+    const person = loaded.right
+    if (person.kind !== 'known' || person.optedOut) return E.right(undefined)
+    return E.right(optOutReportOfText(facts.contact_id, person, begunAt))
   }
 
 /** When the message may be tried again; undefined where it is over for good. */

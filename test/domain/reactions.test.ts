@@ -228,6 +228,11 @@ test('that a provider knows of an opt-out ends its conversation, which is told w
     reactionsTo({ type: 'MessageFailed', data: { ...failed, report_id: reportId() } }),
     told({ ...giveUp, reportId: reportId() }),
   )
+  const undelivered = { ...messageIds, provider_id: 'one', kind: 'opted-out', reason: 'code 21610' } as const
+  t.deepEqual(
+    reactionsTo({ type: 'MessageUndelivered', data: { ...undelivered, report_id: reportId() } }),
+    told({ ...giveUp, reportId: reportId() }),
+  )
 })
 
 test('nothing follows from any other event', (t) => {

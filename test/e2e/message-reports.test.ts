@@ -76,6 +76,25 @@ test('that a number opted out, as the provider answers after an opt-in, is told 
   }
 })
 
+test('that a number opted out, as a report tells of a text that was sent after an opt-in, is told again, and once', async (t) => {
+  const { following, submit, takenFor, double, write } = await openTextingStage(t)
+  const account = await following('Example Agency')
+  await account.manage('PUT', '/messaging', { provider_answers_keywords: false })
+  const person = await submit(account)
+  await soon(() => takenFor(person.phone).length === 1)
+  await write(person.phone, number, 'STOP')
+  await soon(() => takenFor(person.phone).length === 2)
+  await write(person.phone, number, 'START')
+  await write(person.phone, number, 'HELP')
+  await soon(() => takenFor(person.phone).length === 3)
+  const help = takenFor(person.phone)[2]
+  for (const _ of [1, 2]) {
+    t.is(help && (await double.postStatus(help, 'undelivered', 21610)), 204)
+    t.true(await isOptedOut(account, person.phone))
+    t.deepEqual(await labelsOf(person), ['started', 'opted_out', 'opted_out'])
+  }
+})
+
 test('reports that come before the answer, out of order and twice count at once, and the text is not sent again', async (t) => {
   const { following, submit, takenFor, double } = await openTextingStage(t, { sender: service })
   double.fail('late')

@@ -1,12 +1,15 @@
 import test from 'ava'
+import { reportEndpoint } from '../../../app/messaging/reports.js'
 import { receiveForEach, receiveFromManagement } from '../../../app/messaging/text-recording.js'
 import type { ClientCommands } from '../../../app/commands/client-commands.js'
 import { contact } from '../../../domain/contact.js'
+import type { DomainEvent } from '../../../domain/events.js'
 import { engagement } from '../../../domain/engagement.js'
 import { message } from '../../../domain/message.js'
 import { playbook } from '../../../domain/playbook.js'
 import { defaultSettings } from '../../../domain/playbook-settings.js'
-import { E } from '../../../domain/prelude.js'
+import { E, TE } from '../../../domain/prelude.js'
+import type { TextProvider } from '../../../domain/text-provider.js'
 import { playbookVersions } from '../../../projections/from-streams/playbook-versions.js'
 import {
   accountId,
@@ -35,6 +38,9 @@ const openReceivingStage = async () => {
   return { clock, logger, commandHandler, clientCommands, reactToAll }
 }
 
+const toldOptOuts = (events: ReadonlyArray<DomainEvent>): number =>
+  events.filter(({ type, data }) => type === 'ActivityRecorded' && data.activity.label === 'opted_out').length
+
 const playbookAt = () => Promise.resolve(E.right(undefined))
 
 test('of the accounts that share a sender each hears of an opt-out, though the contact of the one before is gone', async (t) => {
@@ -59,9 +65,7 @@ test('two opt-outs that come before the first was carried out are told once, and
     rightOf(await receiveForEach(ports, received, [recipient], undefined))
     clock.set(at(n * 1_000))
   }
-  const told = async () =>
-    (await reactToAll()).filter(({ type, data }) => type === 'ActivityRecorded' && data.activity.label === 'opted_out')
-      .length
+  const told = async () => toldOptOuts(await reactToAll())
 
   await write('opted_out', 1)
   await write('opted_out', 2)
@@ -96,6 +100,38 @@ test('of the accounts that share a sender each hears of an opt-out, though the p
   const ports = { commandHandler, clientCommands, clock, queries, playbookAt: unreadableAt }
   t.deepEqual(await receiveForEach(ports, received, [writerOf(2), writerOf(1)], writerOf(2)), E.left(unreadable))
   t.is(rightOf(await commandHandler.load(message, messageId(1))).state.kind, 'received')
+})
+
+test('an opt-out that a report tells, and a text that says so before that was carried out, are told once', async (t) => {
+  const { clock, commandHandler, clientCommands, reactToAll } = await openReceivingStage()
+  const ports = {
+    commandHandler,
+    clientCommands,
+    clock,
+    queries: { page: () => Promise.resolve(E.right([])) },
+    playbookAt,
+  }
+  const { accountId: account_id, contactId: contact_id } = writerOf(1)
+  const facts = { message_id: messageId(9), account_id, contact_id, engagement_id: engagementId() }
+  const begin = { type: 'BeginMessage', facts, text: 'Hi', segments: 1, at: at() } as const
+  rightOf(await clientCommands.execute(message, messageId(9), begin, 'test'))
+  const sent = { type: 'EndMessage', attempt: 1, ending: { kind: 'sent', providerId: 'one' } } as const
+  rightOf(await clientCommands.execute(message, messageId(9), sent, 'test'))
+  const provider = {
+    isSigned: () => true,
+    reportFrom: () => E.right({ providerId: 'one', kind: 'opted-out', reason: 'code 21610' }),
+  } as unknown as TextProvider
+  const named = { query: () => undefined, queryNames: () => [], header: () => undefined }
+  const request = { method: 'POST', params: { message_id: messageId(9) }, ...named, body: {} }
+  rightOf(
+    await reportEndpoint({ ...ports, unplaced: () => undefined }, provider).handle(
+      TE.right({ request, caller: undefined }),
+    )(),
+  )
+  const by = { saidAt: undefined, isAnsweredByDefault: true, actor: 'provider' } as const
+  const received = { text: 'STOP', meaningToSender: 'opted_out', ...by } as const
+  rightOf(await receiveForEach(ports, received, [{ ...writerOf(1), messageId: messageId(1) }], undefined))
+  t.is(toldOptOuts(await reactToAll()), 1)
 })
 
 test('a START that reached the sender alone, and is repeated after a STOP, is told that it counts no more', async (t) => {

@@ -397,6 +397,7 @@ export const messageCommands: fc.Arbitrary<MessageCommand> = fc.oneof(
       }),
     ),
     retryAt: fc.constantFrom(undefined, at(1)),
+    reportId: fc.constantFrom(undefined, reportId()),
   }),
   fc.record({
     type: is('ReceiveMessage'),
