@@ -231,7 +231,7 @@ export type ContactCommand =
       readonly type: 'OptOutNumber' | 'OptInNumber'
       readonly contactId: ContactId
       readonly accountId: AccountId
-      /** As a contact that was erased since. */
+      /** As a contact that was erased since, or of the sender. */
       readonly optedOutBefore?: boolean
       /** Its order at the sender. */
       readonly saidAt?: Instant | undefined

@@ -22,12 +22,18 @@ type SenderOptOutPorts = {
 /** What a text means to the sender that it came to, where it means something. */
 export type OptMeaning = OptChange['meaning']
 
-/** `meaning`: undefined where it means nothing to the sender. `saidAt`: its order at the sender. */
-export type SenderOpt = { readonly meaning: OptMeaning | undefined; readonly saidAt: Instant | undefined }
+export type SenderOpt = {
+  /** Undefined where it means nothing to the sender. */
+  readonly meaning: OptMeaning | undefined
+  /** Its order at the sender. */
+  readonly saidAt: Instant | undefined
+  /** Whether it takes back an opt-out of the sender. */
+  readonly takesBack: boolean
+}
 
 type SaidToSender = SenderOpt & { readonly meaning: OptMeaning }
 
-const noOpt: SenderOpt = { meaning: undefined, saidAt: undefined }
+const noOpt: SenderOpt = { meaning: undefined, saidAt: undefined, takesBack: false }
 
 /** A text, known by `textId` however often it comes. */
 type SenderText = {
@@ -81,10 +87,10 @@ export const recordAtSender = async (
     saidAt ??= saidAtIn(events) ?? state.saidAt
     takesBack ||= state.optedInBy === command.textId
   }
-  if (optsOut || takesBack) return E.right({ meaning: possible, saidAt })
+  if (optsOut || takesBack) return E.right({ meaning: possible, saidAt, takesBack })
   // A YES is an answer like any other where nobody opted out.
   const isOptIn = meaningOf(text, noRules, false, mark) === 'opted_in'
-  return E.right({ meaning: isOptIn ? 'opted_in' : undefined, saidAt })
+  return E.right({ meaning: isOptIn ? 'opted_in' : undefined, saidAt, takesBack })
 }
 
 const saidAtIn = (events: ReadonlyArray<DomainEvent>): Instant | undefined => {
@@ -125,14 +131,16 @@ export const recordForStrangers = async (
 /** Whether the account has a contact of the number; where it has not, records what the number says. */
 const recordForStranger = async (
   { commandHandler, clientCommands }: StrangerPorts,
-  { meaning, saidAt }: SaidToSender,
-  { contactId, accountId, optedOutBefore }: PossibleContact,
+  { meaning, saidAt, takesBack }: SaidToSender,
+  { contactId, accountId, optedOutBefore: hasOptedOut }: PossibleContact,
   actor: string,
 ): Promise<Either<Problem, boolean>> => {
   const person = await loadState(commandHandler, contact, contactId)
   if (E.isLeft(person)) return person
   if (person.right.kind === 'known') return E.right(true)
   const type = meaning === 'opted_out' ? 'OptOutNumber' : 'OptInNumber'
+  // A lead may have come before the contact is there, and it remembers what was known of the sender then.
+  const optedOutBefore = hasOptedOut || takesBack
   const command = { type, contactId, accountId, optedOutBefore, saidAt } as const
   const done = await clientCommands.execute(contact, contactId, command, actor)
   if (E.isLeft(done) && done.left.kind !== 'lead-not-remembered') return E.left(done.left)

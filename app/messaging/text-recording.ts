@@ -90,7 +90,7 @@ export const receiveForEach = async (
 /** Those who are contacts: also where no read model shows that yet, if the text says something to the sender. */
 export const contactsMeant = (
   ports: RecordingPorts & Pick<ReceivingPorts, 'logger'>,
-  { meaning, saidAt }: SenderOpt,
+  { meaning, ...said }: SenderOpt,
   meant: ReadonlyArray<PossibleContact>,
   actor: string,
 ): TaskEither<Problem, ReadonlyArray<PossibleContact>> =>
@@ -98,7 +98,7 @@ export const contactsMeant = (
     () =>
       meaning === undefined
         ? Promise.resolve(E.right([]))
-        : recordForStrangers(ports, { meaning, saidAt }, meant, actor),
+        : recordForStrangers(ports, { meaning, ...said }, meant, actor),
     TE.map((notShown) => [...meant.filter(({ isKnown }) => isKnown), ...notShown]),
   )
 
@@ -133,7 +133,7 @@ export const receiveFromManagement = async (
 
 type OptOfAll = SenderOpt & { readonly others: ReadonlyArray<PossibleContact> }
 
-const toNobodyElse: OptOfAll = { meaning: undefined, saidAt: undefined, others: [] }
+const toNobodyElse: OptOfAll = { meaning: undefined, saidAt: undefined, takesBack: false, others: [] }
 
 const receiveAtSender = async (
   ports: ReceivingPorts,
@@ -153,12 +153,12 @@ const receiveAtSender = async (
     if (E.isLeft(known)) return known
     return known.right.kind === 'received' ? E.right(toNobodyElse) : E.left({ kind: 'text-outdated' })
   }
-  const { meaning, saidAt } = toSender.right
-  if (meaning === undefined) return E.right({ ...toNobodyElse, saidAt })
+  const said = toSender.right
+  if (said.meaning === undefined) return E.right({ ...said, others: [] })
   const to = { phone, providerId: messageId, to: [name], poolOfTo: undefined }
   return pipe(
     recipientsOf(ports, to),
-    TE.flatMap(({ meant }) => contactsMeant(ports, { meaning, saidAt }, meant, actor)),
-    TE.map((contacts) => ({ meaning, saidAt, others: contacts.filter((one) => one.contactId !== contactId) })),
+    TE.flatMap(({ meant }) => contactsMeant(ports, said, meant, actor)),
+    TE.map((contacts) => ({ ...said, others: contacts.filter((one) => one.contactId !== contactId) })),
   )()
 }

@@ -16,7 +16,7 @@ test('an opt-out of a contact that no read model shows yet is told to its conver
 
   const known = await recordForStrangers(
     { logger, commandHandler, clientCommands },
-    { meaning: 'opted_out', saidAt: undefined },
+    { meaning: 'opted_out', saidAt: undefined, takesBack: false },
     [begun, stranger],
     'test',
   )
@@ -29,7 +29,7 @@ test('an opt-out of a contact that no read model shows yet is told to its conver
 test('a START of a number whose contact was erased is recorded with its order at the sender', async (t) => {
   const { logger, commandHandler, clientCommands } = await openMessagingStage()
   const stranger = { ...writerOf(2), isKnown: false, optedOutBefore: true, sender: '+14155550100' }
-  const said = { meaning: 'opted_in', saidAt: at(5) } as const
+  const said = { meaning: 'opted_in', saidAt: at(5), takesBack: false } as const
   t.deepEqual(
     rightOf(await recordForStrangers({ logger, commandHandler, clientCommands }, said, [stranger], 'test')),
     [],

@@ -1,10 +1,13 @@
 import test from 'ava'
 import { reportEndpoint } from '../../../app/messaging/reports.js'
-import { receiveForEach, receiveFromManagement } from '../../../app/messaging/text-recording.js'
+import { recordAtSender } from '../../../app/messaging/sender-opt-out.js'
+import { contactsMeant, receiveForEach, receiveFromManagement } from '../../../app/messaging/text-recording.js'
 import type { ClientCommands } from '../../../app/commands/client-commands.js'
 import { contact } from '../../../domain/contact.js'
 import type { DomainEvent } from '../../../domain/events.js'
 import { engagement } from '../../../domain/engagement.js'
+import { later } from '../../../domain/instant.js'
+import { lead } from '../../../domain/lead.js'
 import { message } from '../../../domain/message.js'
 import { playbook } from '../../../domain/playbook.js'
 import { defaultSettings } from '../../../domain/playbook-settings.js'
@@ -18,8 +21,10 @@ import {
   contactId,
   details,
   engagementId,
+  leadFacts,
   leadId,
   messageId,
+  phone,
   playbookId,
   sourceId,
 } from '../../kit/domain/samples.js'
@@ -132,6 +137,26 @@ test('an opt-out that a report tells, and a text that says so before that was ca
   const received = { text: 'STOP', meaningToSender: 'opted_out', ...by } as const
   rightOf(await receiveForEach(ports, received, [{ ...writerOf(1), messageId: messageId(1) }], undefined))
   t.is(toldOptOuts(await reactToAll()), 1)
+})
+
+test('a START between a lead and its contact counts, also where the number opted out before the account used its sender', async (t) => {
+  const { clock, logger, commandHandler, clientCommands, reactToAll } = await openReceivingStage()
+  const queries = { page: () => Promise.resolve(E.right([])) }
+  const ports = { clock, logger, commandHandler, clientCommands, queries, playbookAt, vault: plainVault }
+  const sender = '+14155550100'
+  const stranger = { ...writerOf(2), isKnown: false, optedOutBefore: false, sender }
+  const say = async (text: string) => {
+    clock.set(later(clock.now(), 1_000))
+    const said = rightOf(await recordAtSender(ports, phone(), [sender], { text, textId: text, actor: 'test' }))
+    return said === 'repeated' ? t.fail() : said
+  }
+  await say('STOP')
+  const ids = { lead_id: leadId(2), account_id: accountId(2), contact_id: contactId(2), engagement_id: engagementId(2) }
+  const submit = { type: 'SubmitLead', facts: leadFacts({ ...ids, opted_out_before: true }) } as const
+  rightOf(await clientCommands.execute(lead, leadId(2), submit, 'vendor'))
+  rightOf(await contactsMeant(ports, await say('START'), [stranger], 'test')())
+  await reactToAll()
+  t.like(rightOf(await commandHandler.load(contact, contactId(2))).state, { kind: 'known', optedOut: false })
 })
 
 test('a START that reached the sender alone, and is repeated after a STOP, is told that it counts no more', async (t) => {
