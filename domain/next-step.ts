@@ -9,7 +9,7 @@ import { segmentsOf } from './message-segments.js'
 import { linksIn, messageOf } from './message-template.js'
 import type { PlaybookSettings } from './playbook-settings.js'
 import { longestLimited, lookAgainAfter, postpone, segmentsUsedUp, type Postponement } from './postponement.js'
-import { dayIsFullUntil, quietFrom, sendingTime } from './quiet-hours.js'
+import { dayIsFullUntil, quietFrom, sendingTime, stepsAreFullUntil } from './quiet-hours.js'
 import { afterStep, fieldsOf, hoursFor } from './step-times.js'
 import { linkUrl, type TrackedLinks } from './tracked-link.js'
 import type { GivingUp } from './trigger.js'
@@ -143,6 +143,8 @@ const dueStep = (
   if (at > now) return { ...postpone.forQuietHours(at), step }
   const until = dayIsFullUntil(hours, sentInLastDay)
   if (until !== undefined) return { ...postpone.forStateLimit(until), step }
+  const full = stepsAreFullUntil(sentInLastDay)
+  if (full !== undefined) return { ...postpone.forManyMessages(full), step }
   const linkAt = (index: number): string => linkUrl(linked.site, linked.code, index)
   const text = messageOf(template, { ...fields, account: account.title }, linkAt)
   const after = afterStep(settings, hours, step, now, key)

@@ -4,7 +4,7 @@ import { segmentsOf, type Segments } from './message-segments.js'
 import { messageOf, type FieldValues } from './message-template.js'
 import type { PlaybookSettings } from './playbook-settings.js'
 import { longestLimited, postpone, segmentsUsedUp } from './postponement.js'
-import { dayIsFullUntil, sendingTime, type SendingHours } from './quiet-hours.js'
+import { dayIsFullUntil, sendingTime, stepsAreFullUntil, type SendingHours } from './quiet-hours.js'
 import { hoursFor } from './step-times.js'
 import { linkCodeFrom, linkUrl } from './tracked-link.js'
 
@@ -108,10 +108,12 @@ const heldBack = ({ account }: Previewed, { due, hours, wake, went, segments }: 
   if (awake === undefined) return undefined
   let at = awake
   let by = at === due ? undefined : 'quiet hours, or a day on which nothing is sent'
-  const full = dayIsFullUntil(hours, inDayBefore(at, went))
+  const inDay = inDayBefore(at, went)
+  const ofState = dayIsFullUntil(hours, inDay)
+  const full = ofState ?? stepsAreFullUntil(inDay)
   if (full !== undefined) {
     at = wake(full) ?? full
-    by = postpone.forStateLimit(full).reason
+    by = (ofState === undefined ? postpone.forManyMessages : postpone.forStateLimit)(full).reason
   }
   if (isUsedUp(account.limit, went, at, segments)) {
     const next = nextMonthAfter(at)

@@ -58,6 +58,7 @@ export const postpone = {
   whileUnreadable: (now: Instant) => because('what it needs can not be read')(later(now, unreadableLookAgainAfter)),
   forQuietHours: because('quiet hours'),
   forStateLimit: because('the state allows no more messages a day'),
+  forManyMessages: because('the contact got as many messages in a day as steps may send'),
   forHeldSender: because('the provider lets nothing of the sender through'),
   forRate: because("the sender's rate"),
 }

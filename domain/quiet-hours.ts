@@ -144,9 +144,16 @@ const stateAt = (
  * else undefined.
  */
 export const dayIsFullUntil = (
-  { messagesIn24Hours }: SendingHours,
+  { messagesIn24Hours }: Pick<SendingHours, 'messagesIn24Hours'>,
   sent: ReadonlyArray<Instant>,
 ): Instant | undefined => {
   const first = messagesIn24Hours === undefined ? undefined : sent.at(-messagesIn24Hours)
   return first === undefined ? undefined : later(first, day)
 }
+
+/** However many conversations a contact has: forms that somebody else fills in with its number each begin one. */
+const mostBeforeStepInDay = 10
+
+/** Until when the next step waits, where `sent` within the last 24 hours, oldest first, is too much; else undefined. */
+export const stepsAreFullUntil = (sent: ReadonlyArray<Instant>): Instant | undefined =>
+  dayIsFullUntil({ messagesIn24Hours: mostBeforeStepInDay }, sent)

@@ -103,6 +103,14 @@ test('the first message is sent when it is due, and not before', (t) => {
   t.like(next(at()), { kind: 'send', step: 0, attempt: 1, messageId: first, text: 'Hi Ada, this is Example Agency.' })
 })
 
+test('a contact that got ten messages within a day gets no step before the first of them is a day old', (t) => {
+  const sentAt = (count: number) => Array.from({ length: count }, (_, n) => at((n - 60) * minute))
+  t.like(next(at(), { sent: sentAt(9) }), { kind: 'send' })
+  const reason = 'the contact got as many messages in a day as steps may send'
+  t.like(next(at(), { sent: sentAt(10) }), { kind: 'postpone', step: 0, until: at((1_440 - 60) * minute), reason })
+  t.like(next(at(), { sent: sentAt(12) }), { kind: 'postpone', until: at((1_440 - 58) * minute), reason })
+})
+
 test('a try that nobody recorded is settled before anything else is done', (t) => {
   t.deepEqual(next(at(1), { engaged: [begun], message: [sending] }), { kind: 'settle', step: 0, messageId: first })
 })

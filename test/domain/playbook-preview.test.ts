@@ -65,6 +65,12 @@ test('a preview shows that a state allows no more messages in a day, and the nex
   )
 })
 
+test('a preview shows that no more than ten steps go out within a day', (t) => {
+  const steps = Array.from({ length: 12 }, (_, n) => [`{{account}} ${n}: reply STOP to end`, n === 0 ? 0 : 1] as const)
+  const held = preview(steps, 'Ada').messages.flatMap(({ at, held_by }) => (held_by === null ? [] : [[at, held_by]]))
+  t.deepEqual(held, [['2026-03-03T17:00:00.000Z', 'the contact got as many messages in a day as steps may send']])
+})
+
 test('a preview shows what the night holds back until the morning, and the next step counts from then', (t) => {
   // Ten in the evening in California.
   const night = instantOf(Date.UTC(2026, 2, 3, 6))
