@@ -35,12 +35,6 @@ const Attribution = t.type(
 )
 export type Attribution = t.TypeOf<typeof Attribution>
 
-/**
- * `record_id` ties an activity to the conversion record it stands for, `report_id` to the repeatable activity report
- * that it was, `remark`, a revision in the stream of the engagement's remarks, to what was said of it: older versions
- * stored note and properties in the activity itself. Until `call_until` a scheduled call holds the steps back. With a
- * report that a call ended it is that of another, later call.
- */
 export const EngagementEvent = t.union([
   /**
    * `submitted_at` and `state`, where it lives, are of the lead; `follow_up` says what the playbook does, where it
@@ -59,6 +53,12 @@ export const EngagementEvent = t.union([
       }),
     ]),
   ),
+  /**
+   * `record_id` ties it to the conversion record it stands for, `report_id` to the repeatable activity report that it
+   * was, `remark`, a revision in the stream of the engagement's remarks, to what was said of it: older versions stored
+   * note and properties in the activity itself. `call_until`: until then a scheduled call holds the steps back. In the
+   * report that one call has ended, it is the end of a later call that is still scheduled.
+   */
   eventOf(
     'ActivityRecorded',
     t.intersection([

@@ -37,7 +37,10 @@ export type Config = {
 export const areStoresShared = ({ eventStoreUrl, mongoUrl }: Pick<Config, 'eventStoreUrl' | 'mongoUrl'>): boolean =>
   eventStoreUrl !== undefined && mongoUrl !== undefined
 
-/** What a process does: `api` answers requests, `projector` follows the log, `delivery` posts to webhooks and mails. */
+/**
+ * What a process does: `api` answers requests, `projector` follows the log, `delivery` posts to webhooks, mails notices
+ * and sends the texts of playbooks.
+ */
 export const roles = ['api', 'projector', 'delivery'] as const
 export type ProcessRole = (typeof roles)[number]
 
