@@ -1,10 +1,10 @@
 import type { Category } from '../../domain/events.js'
 import type { Messenger } from '../../domain/messenger.js'
 import type { Clock, CommandHandler, Logger, Time } from '../../domain/ports.js'
-import { deliveryFanOut } from '../../projections/delivery/fan-out/fan-out.js'
+import { deliveryFanOut, deliveryFanOutName } from '../../projections/delivery/fan-out/fan-out.js'
 import { followConcurrently } from '../../projections/erasure/concurrent-follower.js'
 import { eraser, eraserName } from '../../projections/erasure/eraser.js'
-import { noticeFanOut } from '../../projections/notices/fan-out.js'
+import { noticeFanOut, noticeFanOutName } from '../../projections/notices/fan-out.js'
 import { collectionOf, type AnyProjection } from '../../projections/projection.js'
 import { findThere } from '../../projections/queries.js'
 import { contactTimeline } from '../../projections/read-models/contact-timeline.js'
@@ -24,7 +24,7 @@ import { leasedFollower, type LeasedFollower } from '../../projections/subscript
 import { buildTogether } from '../../projections/subscriptions/rebuild.js'
 import { rebuildsOf, type Rebuilds } from '../../projections/subscriptions/rebuilds.js'
 import { runProjection } from '../../projections/subscriptions/runner.js'
-import type { Reactor } from '../commands/reactions/reactor.js'
+import { reactionsName, type Reactor } from '../commands/reactions/reactor.js'
 import { erasuresOn, type Erasures } from '../commands/erasures.js'
 import type { CurrentStates } from '../commands/states/current-states.js'
 import { hasErasures } from '../commands/states/has-erasures.js'
@@ -68,11 +68,6 @@ const polling = { first: 2, longest: 50, factor: 1.5 }
  * processes wait for the checkpoint, each batch saves it.
  */
 const checkpointInterval = { events: 500n, bytes: 250_000n, shared: 1n }
-
-// Checkpoints and leases are stored under these names: they stay as they are.
-const reactionsName = 'reactions'
-const deliveryFanOutName = 'delivery_projector'
-const noticeFanOutName = 'notice_projector'
 
 /** What keeps its checkpoint without documents, and in the event store too. */
 export const checkpointedNames = [reactionsName, deliveryFanOutName, noticeFanOutName, eraserName] as const

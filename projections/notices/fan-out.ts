@@ -24,6 +24,9 @@ type FanOutPorts = {
   readonly logger: Logger
 }
 
+/** Its checkpoint, lease and parked events are stored under this name, so it stays as it is. */
+export const noticeFanOutName = 'notice_projector'
+
 /** Roles whose members are notified (contract 6.6.4). */
 const notifiedRoles: ReadonlySet<MemberRole> = new Set<MemberRole>(['admin', 'manager'])
 
@@ -60,7 +63,7 @@ export const noticeFanOut = (ports: FanOutPorts): Follower => {
     if (event.type === 'SenderHeld') await makeDue(event, ofSender(event))
     if (event.type === 'SegmentLimitReached') await makeDue(event, ofLimit(event))
   }
-  const name = 'notice_projector'
+  const name = noticeFanOutName
   const { handle, skip } = parking({ name, actor: 'notice', work }, ports)
 
   return {

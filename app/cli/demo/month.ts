@@ -26,6 +26,7 @@ import { webhook } from '../../../domain/webhook.js'
 import { checkpointIn } from '../../../projections/subscriptions/checkpoint.js'
 import { commandSide } from '../../composition/command-side.js'
 import type { Config } from '../../composition/config.js'
+import { checkpointedNames } from '../../composition/followers.js'
 import { exampleLead } from '../../composition/start/first-account.js'
 import { secretsFor } from '../../composition/start/secrets.js'
 import { firstEventOf } from '../../composition/start/store-checks.js'
@@ -43,8 +44,7 @@ const right = <L, A>(result: Either<L, A>): A => {
 
 /**
  * Writes a made-up month of an account with four sources and a webhook into stores that hold nothing yet; it ends now.
- * Nothing is posted: the deliveries are recorded as if they had been. Gives how many leads there were; left: one
- * sentence.
+ * Nothing is posted: the deliveries are recorded as if they had been. Gives the number of leads; left: one sentence.
  */
 export const writeMonth = async (
   config: Config,
@@ -232,7 +232,7 @@ const leadOf = (person: number): Readonly<Record<string, unknown>> => ({
 /** What follows from the month is in it: a service that starts on it has nothing to make up for. */
 const allHandled = async ({ store, documents }: Stores): Promise<void> => {
   const head = orThrow(await store.head())
-  for (const name of ['reactions', 'delivery_projector', 'notice_projector']) {
+  for (const name of checkpointedNames) {
     const checkpoint = checkpointIn(documents, name, 1n)
     await checkpoint.load()
     await checkpoint.flush(head)

@@ -46,6 +46,9 @@ type FollowerPorts = {
 
 type ReactorPorts = { readonly commandHandler: CommandHandler; readonly logger: Logger }
 
+/** The checkpoint, lease and parked events of its follower are stored under this name, so it stays as it is. */
+export const reactionsName = 'reactions'
+
 /**
  * A request may meet an engagement that its contact names and that has no stream yet: another process is about to begin
  * it. The follower, which goes in the order of the log, meets none.
@@ -89,11 +92,11 @@ export const reactor = ({ commandHandler, logger }: ReactorPorts): Reactor => {
     follower: ({ store, commandHandler: guarded, checkpoint }) => {
       const work = (event: Recorded<DomainEvent>): Promise<void> => carryOutOrThrow(guarded, event)
       const { handle, skip } = parking(
-        { name: 'reactions', actor: 'reaction', work },
+        { name: reactionsName, actor: 'reaction', work },
         { store, commandHandler: guarded, logger },
       )
       return {
-        name: 'reactions',
+        name: reactionsName,
         categories: [...reactingCategories, 'parked'],
         begin: async () => {
           const position = await checkpoint.load()

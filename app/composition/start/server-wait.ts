@@ -4,6 +4,7 @@ import { E, type Either } from '../../../domain/prelude.js'
 import { isFinal, StoreFailed } from '../../../domain/store-failed.js'
 import { isLogged } from '../../../projections/subscriptions/retries/backoff.js'
 import { checkpointCollection } from '../../../projections/subscriptions/checkpoint.js'
+import { reactionsName } from '../../commands/reactions/reactor.js'
 import type { Config } from '../config.js'
 import type { Stores } from '../stores.js'
 
@@ -127,7 +128,7 @@ const serversOf = (
   const mongo: Server = {
     setting: 'MONGODB_URL',
     ask: async () => {
-      const answer = await documents.exists(checkpointCollection('reactions'))
+      const answer = await documents.exists(checkpointCollection(reactionsName))
       // It tells more than what an operation meets without a connection.
       const failure = documentsFailure()
       return E.isLeft(answer) && failure !== undefined ? E.left(failure) : answer

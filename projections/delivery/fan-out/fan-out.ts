@@ -30,6 +30,9 @@ type FannedOut = {
   readonly concurrency: number
 }
 
+/** Its checkpoint, lease and parked events are stored under this name, so it stays as it is. */
+export const deliveryFanOutName = 'delivery_projector'
+
 /**
  * Deliveries that are made at the same time: each holds a body in memory. The activities that are handled at the same
  * time have equal shares, so that none waits for one that goes to many webhooks.
@@ -71,7 +74,7 @@ export const deliveryFanOut = (ports: FanOutPorts): Follower => {
     const one = isRetry ? { to, shown: await contacts.asOf(event), concurrency: madeAtOnce } : fanned.get(event)
     if (one !== undefined) await makeDue(event, one)
   }
-  const name = 'delivery_projector'
+  const name = deliveryFanOutName
   const { handle, skip } = parking({ name, actor: 'delivery', work }, ports)
 
   return {
