@@ -474,8 +474,16 @@ const decide = (
       }
       return E.right(heldUntil(state) === undefined ? [] : [{ type: 'EngagementResumed', data: { engagement_id } }])
     }
-    default:
+    case 'BeginStep':
+    case 'PostponeStep':
+    case 'SkipStep':
+    case 'EndSteps':
+    case 'EndSilence':
+    case 'VerifyConsent':
+    case 'RecordFailedConsentCheck':
       return step(command, state)
+    default:
+      return unreachable(command)
   }
 }
 

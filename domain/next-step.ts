@@ -10,7 +10,7 @@ import { linksIn, messageOf } from './message-template.js'
 import type { PlaybookSettings } from './playbook-settings.js'
 import { longestLimited, lookAgainAfter, postpone, segmentsUsedUp, type Postponement } from './postponement.js'
 import { dayIsFullUntil, quietFrom, sendingTime, stepsAreFullUntil } from './quiet-hours.js'
-import { afterStep, fieldsOf, hoursFor } from './step-times.js'
+import { afterStep, fieldsOf, hoursFor, stepKey } from './step-times.js'
 import { linkUrl, type TrackedLinks } from './tracked-link.js'
 import type { GivingUp } from './trigger.js'
 
@@ -138,7 +138,7 @@ const dueStep = (
   const fields = fieldsOf(details)
   const hours = hoursFor(settings, fields)
   if (!account.enabled) return { ...postpone.whileDisabled(now), step }
-  const at = sendingTime(hours, now, `${key}/${step}`)
+  const at = sendingTime(hours, now, stepKey(key, step))
   if (at === undefined) return { kind: 'filter', trigger: 'no-hour' }
   if (at > now) return { ...postpone.forQuietHours(at), step }
   const until = dayIsFullUntil(hours, sentInLastDay)

@@ -57,4 +57,4 @@ export const afterStep = (
 }
 
 /** Steps of one engagement wait for different minutes of a morning. */
-const stepKey = (key: string, step: number): string => `${key}/${step}`
+export const stepKey = (key: string, step: number): string => `${key}/${step}`
