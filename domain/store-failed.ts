@@ -1,6 +1,6 @@
 import type { Position } from './event.js'
 import { StatedFailure } from './failure-reason.js'
-import type { StoreFailure } from './ports.js'
+import type { Contended, StoreFailure } from './ports.js'
 import { E, type Either } from './prelude.js'
 
 /** A failure of a store where no answer can carry it: inside an iteration, or at the start. */
@@ -18,6 +18,15 @@ export class StoreFailed extends StatedFailure {
 /** Whether trying again gives the same, until somebody mends what stands there, a setting or the server. */
 export const isFinal = ({ kind, needsOperator }: Pick<StoreFailed, 'kind' | 'needsOperator'>): boolean =>
   kind === 'corrupt' || needsOperator === true
+
+type Transient = Exclude<StoreFailure, { readonly kind: 'corrupt' }> | Contended
+
+/**
+ * Whether trying again helps in the end, if only once somebody has mended the server: with what is corrupt, and with a
+ * refusal, it does not.
+ */
+export const isTransient = (failure: { readonly kind: string }): failure is Transient =>
+  failure.kind === 'unavailable' || failure.kind === 'contended'
 
 /** What is known of an event that can't be decoded: where it stands, and what it is called. */
 export type UndecodableEntry = {

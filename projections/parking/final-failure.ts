@@ -1,7 +1,7 @@
 import { reasonOf, StatedFailure } from '../../domain/failure-reason.js'
 import type { Contended, StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
-import { StoreFailed } from '../../domain/store-failed.js'
+import { isTransient, StoreFailed } from '../../domain/store-failed.js'
 
 /** What a command that an event brought about can end with beside its result; any other `kind` is a refusal. */
 export type CommandFailure = StoreFailure | Contended | { readonly kind: string }
@@ -11,9 +11,6 @@ class Refused extends StatedFailure {}
 
 const isOfStore = (failure: CommandFailure): failure is StoreFailure =>
   failure.kind === 'unavailable' || failure.kind === 'corrupt'
-
-/** Whether trying again may help. */
-export const isTransient = ({ kind }: CommandFailure): boolean => kind === 'unavailable' || kind === 'contended'
 
 /** `what` names the command in a sentence. */
 export const errorOf = (what: string, failure: CommandFailure): Error => {

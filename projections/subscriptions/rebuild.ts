@@ -119,12 +119,12 @@ export const buildTogether = (time: Pick<Time, 'sleep'>): Build => {
     })
     // Tried again soon by all of them, they are built together again. Whoever can't be built meets that alone, and then
     // says so.
-    if (failed instanceof Error && !isPermanent(failed)) throw failed
+    if (failed instanceof Error && !stopsForGood(failed)) throw failed
     await build(one, store, signal)
   }
 }
 
-const isPermanent = (error: unknown): boolean => error instanceof CannotFollow || error instanceof UndecodableEvent
+const stopsForGood = (error: unknown): boolean => error instanceof CannotFollow || error instanceof UndecodableEvent
 
 const nextOf = (projection: AnyProjection): Collection => collectionOf(projection, 'next')
 

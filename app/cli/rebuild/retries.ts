@@ -26,14 +26,14 @@ export const attempts = ({ backoff, tell }: Ports): Attempts => {
         try {
           return await work()
         } catch (error) {
-          if (!isTransient(error)) throw error
+          if (!isForNow(error)) throw error
           if (isLogged(failures)) tell(reasonOf(error))
           await backoff(failures, neverAborted)
           failures += 1
         }
       }
     },
-    isForNow: isTransient,
+    isForNow,
     wentOn: () => {
       failures = 0
     },
@@ -43,4 +43,4 @@ export const attempts = ({ backoff, tell }: Ports): Attempts => {
 /** For the embedded store: what its disk refuses is told at once. */
 export const oneAttempt: Attempts = { until: (work) => work(), isForNow: () => false, wentOn: () => undefined }
 
-const isTransient = (error: unknown): boolean => error instanceof StoreFailed && !isFinal(error)
+const isForNow = (error: unknown): boolean => error instanceof StoreFailed && !isFinal(error)

@@ -9,7 +9,8 @@ import type { Intent } from '../../../domain/reaction.js'
 import { reactions } from '../../../domain/reactions.js'
 import { unrememberedLead } from './unremembered-lead.js'
 import { reasonOf } from '../../../domain/failure-reason.js'
-import { isTransient, type CommandFailure } from '../../../projections/parking/final-failure.js'
+import { isTransient } from '../../../domain/store-failed.js'
+import type { CommandFailure } from '../../../projections/parking/final-failure.js'
 
 /**
  * What could not be carried out, and the event that it follows from: that of the chain, or one that was appended in it.

@@ -2,18 +2,10 @@ import type { Aggregate, CausingEvent } from '../../../domain/aggregate.js'
 import { streamOf, type Decider } from '../../../domain/decider.js'
 import type { Position } from '../../../domain/event.js'
 import type { DomainEvent } from '../../../domain/events.js'
-import type {
-  AnyCommand,
-  CommandHandler,
-  CommandResult,
-  Contended,
-  Ids,
-  Logger,
-  StoreFailure,
-} from '../../../domain/ports.js'
+import type { AnyCommand, CommandHandler, CommandResult, Ids, Logger, StoreFailure } from '../../../domain/ports.js'
 import { StatedFailure } from '../../../domain/failure-reason.js'
 import { E, type Either } from '../../../domain/prelude.js'
-import { orThrow, StoreFailed } from '../../../domain/store-failed.js'
+import { isTransient, orThrow, StoreFailed } from '../../../domain/store-failed.js'
 import { isLogged, type Backoff } from './backoff.js'
 import { guardedCommandHandler } from '../lease-guard.js'
 import { isEnding, type Lease } from '../leases.js'
@@ -95,7 +87,7 @@ export const executeWithRetry = async <
       const done = await execute(decider, id, command, envelope, failures === 0 ? assumed : undefined)
       if (E.isRight(done)) return done
       if (isPermanent(done.left)) throw new FailedForGood(stream, done.left)
-      if (!isRetryable(done.left)) return E.left(done.left)
+      if (!isTransient(done.left)) return E.left(done.left)
       const { kind } = done.left
       if (isLogged(failures)) logger.warn({ [decider.category]: id, reason: kind }, 'an outcome waits to be recorded')
       if (isEnding(lease)) throw new StatedFailure(`the store was ${kind}`)
@@ -131,6 +123,3 @@ export const positionOf = (recorded: CommandResult<unknown> | undefined): Positi
 type Permanent = Extract<StoreFailure, { readonly kind: 'corrupt' }>
 
 const isPermanent = (failure: { readonly kind: string }): failure is Permanent => failure.kind === 'corrupt'
-
-const isRetryable = (failure: { readonly kind: string }): failure is StoreFailure | Contended =>
-  ['unavailable', 'contended'].includes(failure.kind)
