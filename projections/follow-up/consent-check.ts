@@ -9,8 +9,8 @@ import { unreachable } from '../../domain/prelude.js'
 import { triggers } from '../../domain/trigger.js'
 import type { Lease } from '../subscriptions/leases.js'
 import {
+  lastPositionOf,
   loadOrThrow,
-  positionOf,
   readOrThrow,
   recordWithRetry,
   type RetryPorts,
@@ -65,7 +65,7 @@ const ask = async (
   if (answer.kind === 'failed')
     ports.logger.warn({ engagement: engagement_id, check, reason: answer.reason }, 'a consent could not be verified')
   const command = commandFor(answer, check, ports.clock.now())
-  return positionOf(await recordWithRetry(ports, { actor: 'follow-up', lease }, engagement, engagement_id, command))
+  return lastPositionOf(await recordWithRetry(ports, { actor: 'follow-up', lease }, engagement, engagement_id, command))
 }
 
 const consentOf = async ({ store }: ConsentPorts, id: LeadId): Promise<Consent | undefined> => {

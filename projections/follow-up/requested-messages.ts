@@ -6,7 +6,12 @@ import { message, type MessageCommand } from '../../domain/message.js'
 import { postpone } from '../../domain/postponement.js'
 import { nextTryOf, type NextTry } from '../../domain/requested-message.js'
 import type { Lease } from '../subscriptions/leases.js'
-import { FailedForGood, loadOrThrow, positionOf, recordWithRetry } from '../subscriptions/retries/retried-command.js'
+import {
+  FailedForGood,
+  lastPositionOf,
+  loadOrThrow,
+  recordWithRetry,
+} from '../subscriptions/retries/retried-command.js'
 import { checkConsent } from './consent-check.js'
 import { settingsOrThrow } from './playbook-settings.js'
 import { isOutdated } from './sending/outdated-postponement.js'
@@ -77,7 +82,7 @@ const record = async (
   id: MessageId,
   command: MessageCommand,
 ): Promise<Position | undefined> =>
-  positionOf(await recordWithRetry(ports, { actor: 'follow-up', lease }, message, id, command))
+  lastPositionOf(await recordWithRetry(ports, { actor: 'follow-up', lease }, message, id, command))
 
 const commandFor = (
   next: Exclude<NextTry, { readonly kind: 'send' | 'settle' | 'check-consent' }>,

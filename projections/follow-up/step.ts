@@ -16,7 +16,7 @@ import type { PlaybookVersions } from '../from-streams/playbook-versions.js'
 import type { Documents } from '../ports.js'
 import { usageIn } from '../read-models/messages.js'
 import type { Lease } from '../subscriptions/leases.js'
-import { loadOrThrow, positionOf, recordWithRetry } from '../subscriptions/retries/retried-command.js'
+import { lastPositionOf, loadOrThrow, recordWithRetry } from '../subscriptions/retries/retried-command.js'
 import { checkConsent, type ConsentPorts } from './consent-check.js'
 import { closeLastMessage, withdrawMessage } from './last-messages.js'
 import { settingsOrThrow } from './playbook-settings.js'
@@ -135,7 +135,7 @@ const sendStep = async (
   // Somebody may have been told meanwhile that the account is disabled: then nothing is sent, and the next task decides
   // anew.
   const owner = orThrow(await ports.currentAccount(account_id))
-  if (owner.kind !== 'open' || !owner.enabled) return positionOf(begun)
+  if (owner.kind !== 'open' || !owner.enabled) return lastPositionOf(begun)
   const from = account.sender?.from
   const beginsBy = beginsAfter && (begun.events.at(-1) ?? beginsAfter)
   return sendMessage(ports, { ...sending, text, links, validUntil, from, isProbe }, beginsBy)
@@ -146,7 +146,8 @@ const record = async (
   lease: Lease,
   id: EngagementId,
   command: EngagementCommand,
-): Promise<Position | undefined> => positionOf(await recordWithRetry(ports, recording(lease), engagement, id, command))
+): Promise<Position | undefined> =>
+  lastPositionOf(await recordWithRetry(ports, recording(lease), engagement, id, command))
 
 const recording = (lease: Lease) => ({ actor: 'follow-up', lease })
 

@@ -10,7 +10,7 @@ import type { DeliveryDocument } from '../../read-models/deliveries.js'
 import type { Backoff } from '../../subscriptions/retries/backoff.js'
 import { guardedCommandHandler } from '../../subscriptions/lease-guard.js'
 import type { LeasedFollower } from '../../subscriptions/leased-follower.js'
-import { FailedForGood, positionOf } from '../../subscriptions/retries/retried-command.js'
+import { FailedForGood, lastPositionOf } from '../../subscriptions/retries/retried-command.js'
 import type { ExpectedKind, WebhookQueue } from '../queue/webhook-queue.js'
 
 /** What the jobs need: reconciling a backlog, and carrying out a bulk resend. */
@@ -71,7 +71,7 @@ const execute = async (
 ): Promise<Position | undefined> => {
   const envelope = { actor: 'delivery', cause: 'last-of-stream', eventId: ids.uuid } as const
   const done = await guardedCommandHandler(commandHandler, lease).execute(delivery, id, command, envelope)
-  if (E.isRight(done)) return positionOf(done.right)
+  if (E.isRight(done)) return lastPositionOf(done.right)
   if (done.left.kind === 'delivery-erased') return undefined
   if (done.left.kind === 'corrupt') throw new FailedForGood(streamOf(delivery, id), done.left)
   throw errorOf('a delivery', done.left)

@@ -5,8 +5,8 @@ import { postpone } from '../../../domain/postponement.js'
 import type { Clock } from '../../../domain/ports.js'
 import type { Lease } from '../../subscriptions/leases.js'
 import {
+  lastPositionOf,
   loadOrThrow,
-  positionOf,
   recordWithRetry,
   type RetryPorts,
 } from '../../subscriptions/retries/retried-command.js'
@@ -27,10 +27,10 @@ export const postponeTask = async (
   const recording = { actor: 'follow-up', lease }
   if (isMessageId(id)) {
     const command = { type: 'PostponeMessage', until, reason } as const
-    return positionOf(await recordWithRetry(ports, recording, message, id, command))
+    return lastPositionOf(await recordWithRetry(ports, recording, message, id, command))
   }
   const { state } = await loadOrThrow(ports.commandHandler, engagement, id)
   if (state.kind !== 'started' || state.followUp === undefined) return undefined
   const command = { type: 'PostponeStep', step: state.followUp.begun, until, reason } as const
-  return positionOf(await recordWithRetry(ports, recording, engagement, id, command))
+  return lastPositionOf(await recordWithRetry(ports, recording, engagement, id, command))
 }

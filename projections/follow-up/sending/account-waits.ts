@@ -17,7 +17,7 @@ import type { LeasedFollower } from '../../subscriptions/leased-follower.js'
 import { isEnding, type Lease } from '../../subscriptions/leases.js'
 import {
   FailedForGood,
-  positionOf,
+  lastPositionOf,
   readOrThrow,
   recordWithRetry,
   type RetryPorts,
@@ -182,7 +182,7 @@ const maySend = async (ports: Ports, { accountId, of }: Pass, id: TaskId): Promi
 const becomeDue = async (ports: Ports, lease: Lease, waiting: Waiting, now: Instant): Promise<boolean> => {
   try {
     const recorded = await resume(ports, lease, waiting, now)
-    const position = positionOf(recorded)
+    const position = lastPositionOf(recorded)
     if (position !== undefined) await shown(ports, lease, position)
     return position !== undefined
   } catch (error) {

@@ -17,7 +17,7 @@ import type { Time } from '../../../domain/ports.js'
 import { messageRetryAt, nextMessageTryAt } from '../../../domain/retry-schedule.js'
 import type { TrackedLinks } from '../../../domain/tracked-link.js'
 import { isEnding, type Lease } from '../../subscriptions/leases.js'
-import { loadOrThrow, positionOf, recordWithRetry } from '../../subscriptions/retries/retried-command.js'
+import { lastPositionOf, loadOrThrow, recordWithRetry } from '../../subscriptions/retries/retried-command.js'
 import { holdOrRelease, type HoldPorts } from './sender-hold.js'
 import { knownCopies, type KnownCopiesPorts } from './known-copies.js'
 
@@ -89,7 +89,7 @@ export const sendMessage = async (
   const begun = await record(ports, sent, begin, beginsBy)
   if (begun === undefined || !('attempt' in begun.state)) return undefined
   // The provider has reported on an earlier try.
-  if (begun.state.kind !== 'sending') return positionOf(begun)
+  if (begun.state.kind !== 'sending') return lastPositionOf(begun)
   const { attempt, begunAt } = begun.state
   if (!(await sent.isStillDecided())) return recordMissedTry(ports, sent, attempt)
   const outgoing: OutgoingMessage = { id: facts.message_id, to, text: begun.state.text, from, validUntil }
@@ -109,7 +109,7 @@ const recordMissedTry = async (ports: SendingPorts, sent: Sending, attempt: numb
   const nextAttemptAt = nextMessageTryAt(attempt, now)
   const reason = 'the moment for it was missed'
   const failed = { type: 'RecordFailedTry', attempt, reason, nextAttemptAt, ...withAfterStep(sent, now) } as const
-  return positionOf(await record(ports, sent, failed))
+  return lastPositionOf(await record(ports, sent, failed))
 }
 
 /**
@@ -184,7 +184,7 @@ const recordEnd = async (
   const { kind } = outcome
   if (kind !== 'accepted')
     ports.logger.warn({ message: sent.facts.message_id, attempt, reason: outcome.reason }, 'a message was not sent')
-  return positionOf(recorded)
+  return lastPositionOf(recorded)
 }
 
 const withAfterStep = ({ after }: Sending, now: Instant): { readonly after?: AfterStep } =>

@@ -116,8 +116,8 @@ export const recordWithRetry = async <
   return E.isLeft(done) ? undefined : done.right
 }
 
-/** Of the last event that a command recorded; undefined where it recorded none. */
-export const positionOf = (recorded: CommandResult<unknown> | undefined): Position | undefined =>
+/** The position of the last event that a command recorded; undefined where it recorded none. */
+export const lastPositionOf = (recorded: CommandResult<unknown> | undefined): Position | undefined =>
   recorded?.events.at(-1)?.position
 
 type Permanent = Extract<StoreFailure, { readonly kind: 'corrupt' }>
