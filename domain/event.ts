@@ -24,6 +24,10 @@ export const isPosition = (value: bigint): value is Position => value >= beginni
  */
 export const positionOf = (value: bigint): Position => (isPosition(value) ? value : beginning)
 
+/** The one that stands last in the log. */
+export const furthest = (first: Position, ...others: ReadonlyArray<Position>): Position =>
+  others.reduce((last, one) => (one > last ? one : last), first)
+
 /** The revision of a stream's last event, from 0 on. */
 export type Revision = number | 'no-stream'
 

@@ -4,7 +4,7 @@ import { streamOf } from '../../domain/decider.js'
 import { contact } from '../../domain/contact.js'
 import { erasureIdOf } from '../../domain/derived-id.js'
 import { erasure, type ErasureSummary } from '../../domain/erasure.js'
-import { beginning, type Position } from '../../domain/event.js'
+import { beginning, furthest, type Position } from '../../domain/event.js'
 import type { EventType } from '../../domain/events.js'
 import type { AccountId, ContactId, ErasureId, LeadId, MessageId } from '../../domain/ids.js'
 import { lead } from '../../domain/lead.js'
@@ -186,7 +186,7 @@ const lastClosing = async (
     if (E.isLeft(read)) return read
     const last = read.right.at(-1)
     if (last === undefined || !closings.has(last.type)) return E.right(undefined)
-    if (last.position > newest) newest = last.position
+    newest = furthest(newest, last.position)
   }
   return E.right(newest)
 }

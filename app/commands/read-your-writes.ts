@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import { withinLimit } from '../../domain/abortable.js'
-import { beginning, type Position, type Recorded } from '../../domain/event.js'
+import { beginning, furthest, type Position, type Recorded } from '../../domain/event.js'
 import type { DomainEvent } from '../../domain/events.js'
 import type { Time } from '../../domain/ports.js'
 import type { AnyProjection } from '../../projections/projection.js'
@@ -103,11 +103,9 @@ export const readYourWrites = ({ readModels, followed, time, stopping }: Ports) 
     if (mine.length === 0) return
     const names = mine.map(([{ name }]) => name).join()
     const { wanted, caughtUp } = groups.get(names) ?? begunGroup(names)
-    for (const [one, position] of mine) wanted.set(one, newest(position, wanted.get(one) ?? beginning))
+    for (const [one, position] of mine) wanted.set(one, furthest(position, wanted.get(one) ?? beginning))
     await caughtUp
   }
 }
 
-const newest = (one: Position, other: Position): Position => (one > other ? one : other)
-
-const newestOf = (events: Events): Position => events.reduce((last, { position }) => newest(position, last), beginning)
+const newestOf = (events: Events): Position => furthest(beginning, ...events.map(({ position }) => position))

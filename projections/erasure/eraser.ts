@@ -4,7 +4,7 @@ import { streamOf } from '../../domain/decider.js'
 import { derivedEventId } from '../../domain/derived-id.js'
 import { engagement } from '../../domain/engagement.js'
 import { erasure } from '../../domain/erasure.js'
-import { beginning, type Position } from '../../domain/event.js'
+import { beginning, furthest, type Position } from '../../domain/event.js'
 import type { AccountId, ContactId, EngagementId, LeadId } from '../../domain/ids.js'
 import { lead } from '../../domain/lead.js'
 import { parkedEvent } from '../../domain/parked-event.js'
@@ -154,14 +154,14 @@ const erase = async (ports: EraserPorts, event: Requested, stopping: AbortSignal
     const ends = leads.map((entry) =>
       eraseEngagement(ports, event, entry['next_engagement_id'] as EngagementId, stopping),
     )
-    newest = furthest(newest, await Promise.all(ends))
+    newest = furthest(newest, ...(await Promise.all(ends)))
   }
   await caughtUp(time, deliveryFanOut, newest, stopping)
   await caughtUp(time, ports.messages, newest, stopping)
   await eraseMessages(ports, event.data, erasureOf(ports, event, stopping))
   for await (const leads of entriesOf(documents, contactId, 'lead', stopping)) {
     const ends = leads.map((entry) => eraseLead(ports, event, entry['lead_id'] as LeadId))
-    newest = furthest(newest, await Promise.all(ends))
+    newest = furthest(newest, ...(await Promise.all(ends)))
   }
   // The fan-out made its last deliveries due before the leads were closed, so a timeline that shows their ends shows
   // these too.
@@ -244,6 +244,3 @@ const envelopeOf = (event: ProjectedEvent, what: string): EnvelopeFacts => ({
   at: event.time,
   eventId: (index) => derivedEventId(event.id, what, index),
 })
-
-const furthest = (one: Position, others: ReadonlyArray<Position>): Position =>
-  others.reduce((newest, position) => (position > newest ? position : newest), one)

@@ -1,5 +1,5 @@
 import { withinLimit } from '../../domain/abortable.js'
-import { beginning, type Position } from '../../domain/event.js'
+import { beginning, furthest, type Position } from '../../domain/event.js'
 import type { EventBatch, EventStore, Logger, StoreFailure, Time } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { orThrow } from '../../domain/store-failed.js'
@@ -130,5 +130,3 @@ export const alsoInEventStore = (
     },
   }
 }
-
-const furthest = (one: Position, other: Position): Position => (one > other ? one : other)

@@ -2,7 +2,7 @@ import type { Decider } from '../../../domain/decider.js'
 import { derivedEventId } from '../../../domain/derived-id.js'
 import { newAggregate } from '../../../domain/aggregate.js'
 import type { DomainEvent } from '../../../domain/events.js'
-import { beginning, type Position, type Recorded } from '../../../domain/event.js'
+import { beginning, furthest, type Position, type Recorded } from '../../../domain/event.js'
 import type { CommandHandler } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
 import type { Intent } from '../../../domain/reaction.js'
@@ -93,7 +93,7 @@ export const reactionChains = (): ReactionChains => {
 
   const end = ({ id, position }: Recorded<DomainEvent>, isDone: boolean): void => {
     underWay.delete(id)
-    if (!isDone) newestFailed = newestFailed > position ? newestFailed : position
+    if (!isDone) newestFailed = furthest(newestFailed, position)
     else remember(id, position)
   }
 

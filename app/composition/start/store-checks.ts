@@ -2,7 +2,7 @@ import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { neverAborted } from '../../../domain/abortable.js'
 import type { DomainEvent } from '../../../domain/events.js'
-import { beginning, type Position, type Recorded } from '../../../domain/event.js'
+import { beginning, furthest, type Position, type Recorded } from '../../../domain/event.js'
 import type { Instant } from '../../../domain/instant.js'
 import type { EventStore, StoreFailure, Time } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
@@ -93,8 +93,8 @@ export const ofSameLog = async (
  */
 const looksAtHead = 10
 
-const furthest = (positions: ReadonlyArray<Either<StoreFailure, Position>>): Position =>
-  positions.map(orThrow).reduce((one, other) => (one > other ? one : other), beginning)
+const furthestIn = (asked: ReadonlyArray<Either<StoreFailure, Position>>): Position =>
+  furthest(beginning, ...asked.map(orThrow))
 
 /**
  * A checkpoint beyond the head of the log is no position of it: whoever went on from there would skip what is written
@@ -109,8 +109,8 @@ export const withinLog = async (
     ...readModels.flatMap((one) => [collectionOf(one), collectionOf(one, 'next')]),
     ...checkpointedNames.map(checkpointCollection),
   ]
-  const inDocuments = furthest(await Promise.all(collections.map((one) => documents.progress(one))))
-  const inLog = furthest(await Promise.all(checkpointedNames.map((name) => store.checkpoint(name))))
+  const inDocuments = furthestIn(await Promise.all(collections.map((one) => documents.progress(one))))
+  const inLog = furthestIn(await Promise.all(checkpointedNames.map((name) => store.checkpoint(name))))
   for (let looks = 1; ; looks += 1) {
     const head = orThrow(await store.head())
     if (inDocuments <= head && inLog <= head) return E.right(undefined)
