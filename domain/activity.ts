@@ -1,4 +1,4 @@
-import { t } from './codec.js'
+import { oneOf, t } from './codec.js'
 import { AccountId, ContactId, EngagementId, LeadId, PlaybookId, SourceId } from './ids.js'
 import { Instant, later } from './instant.js'
 
@@ -62,11 +62,6 @@ export const mayBeOf = (callUntil: Instant, reportedAt: Instant): boolean =>
 /** A call that was scheduled is over. */
 export const endsCall = (label: ActivityLabel): boolean =>
   label === 'phone_call_completed' || label === 'phone_call_missed'
-
-const oneOf = <L extends string>(labels: ReadonlyArray<L>, name: string): t.Type<L> => {
-  const keys = Object.fromEntries(labels.map((label) => [label, null])) as Record<L, null>
-  return t.keyof(keys, name)
-}
 
 export const ActivityType: t.Type<ActivityType> = t.keyof(
   { event: null, outcome: null, conversion: null },

@@ -56,6 +56,12 @@ export const refined = <A>(name: string, accepts: (value: unknown) => value is A
     t.identity,
   )
 
+/** A codec for these texts alone. */
+export const oneOf = <A extends string>(texts: ReadonlyArray<A>, name: string): t.Type<A> => {
+  const keys = Object.fromEntries(texts.map((text) => [text, null])) as Record<A, null>
+  return t.keyof(keys, name)
+}
+
 /**
  * A codec that reads text: `read` gives what it stands for, if anything. Without `is` it only decodes, and takes no
  * value for its own.

@@ -32,7 +32,7 @@ export type DeliveryFacts = t.TypeOf<typeof Facts>
  * `failed`: its retries are exhausted; `abandoned`: its webhook was removed; `dropped`: its contact was erased before
  * it was posted.
  */
-const DeliveryKind = t.keyof({
+export const DeliveryKind = t.keyof({
   due: null,
   held: null,
   succeeded: null,

@@ -3,6 +3,7 @@ import type { Decider } from './decider.js'
 import { eventOf } from './event.js'
 import { AccountId, MemberId, NoticeId, Uuid, WebhookId } from './ids.js'
 import { Instant } from './instant.js'
+import type { MailOutcome } from './mail-outcome.js'
 import { E, unreachable, type Either } from './prelude.js'
 import { mostMailAttempts } from './retry-schedule.js'
 
@@ -61,12 +62,6 @@ type NoticeState =
   | { readonly kind: 'unknown' }
   | { readonly kind: 'due'; readonly facts: NoticeFacts; readonly attempts: number; readonly dueAt: Instant }
   | { readonly kind: 'over' }
-
-/**
- * How one attempt ended. `sent`: a mail server, or the outbox, accepted it; `refused`: for good; `failed`: it is tried
- * again. `reason` is one of a few words of ours and holds nothing that a server said.
- */
-export type MailOutcome = 'sent' | { readonly kind: 'refused' | 'failed'; readonly reason: string }
 
 export type NoticeCommand =
   | { readonly type: 'MakeDue'; readonly facts: NoticeFacts }

@@ -1,9 +1,9 @@
-import { t, type Mismatch } from './codec.js'
+import { oneOf, t, type Mismatch } from './codec.js'
 import { consentFields } from './consent.js'
 import { largestDetails } from './contact-details.js'
 import { templateProblem } from './message-template.js'
 import { instantOf } from './instant.js'
-import { nextAllowed, sendingHoursOf } from './quiet-hours.js'
+import { nextAllowed, sendingHoursOf, weekdays } from './quiet-hours.js'
 import { whereaboutsOf } from './whereabouts.js'
 
 /** The required fields of a standard qualification playbook (contract 4.6), the two TCPA fields apart. */
@@ -30,19 +30,7 @@ const PlaybookStep = t.type({ message: t.string, delay_minutes: t.number }, 'a s
 /** `HH:MM` to `HH:MM` in the contact's own time zone: when nothing is sent. */
 const QuietHours = t.type({ from: t.string, to: t.string }, 'quiet hours')
 
-const Weekdays = {
-  monday: null,
-  tuesday: null,
-  wednesday: null,
-  thursday: null,
-  friday: null,
-  saturday: null,
-  sunday: null,
-}
-export const Weekday = t.keyof(Weekdays, 'a day of the week in English')
-type Weekday = t.TypeOf<typeof Weekday>
-
-const everyDay = Object.keys(Weekdays) as ReadonlyArray<Weekday>
+export const Weekday = oneOf(weekdays, 'a day of the week in English')
 
 /** What a reply with one of these words, or phrases, makes of its engagement. The first rule that matches counts. */
 export const ReplyOutcome = t.keyof(
@@ -70,7 +58,7 @@ export const PlaybookSettings = t.type({ ...settings, ...laterSettings }, 'playb
 export type PlaybookSettings = t.TypeOf<typeof PlaybookSettings>
 
 /** Where a stored playbook names no days it sends on all. */
-export const settingsIn = (stored: StoredSettings): PlaybookSettings => ({ reply_rules: [], days: everyDay, ...stored })
+export const settingsIn = (stored: StoredSettings): PlaybookSettings => ({ reply_rules: [], days: weekdays, ...stored })
 
 /** What a playbook leaves open: it sends only what somebody has written. */
 export const defaultSettings: PlaybookSettings = {
@@ -80,7 +68,7 @@ export const defaultSettings: PlaybookSettings = {
   quiet_hours: { from: '21:00', to: '08:00' },
   give_up_after_minutes: 7 * 24 * 60,
   reply_rules: [],
-  days: everyDay,
+  days: weekdays,
 }
 
 /** What an account starts with: each message fits into one segment where name and title are short. */

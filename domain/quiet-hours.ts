@@ -5,7 +5,7 @@ import type { TimeZone } from './us-places.js'
 import type { Whereabouts } from './whereabouts.js'
 import { offsetAt } from './zone-offset.js'
 
-const weekdays = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const
+export const weekdays = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const
 
 /** What a playbook says about when it sends. */
 type SendingRules = {

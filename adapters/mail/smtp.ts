@@ -1,6 +1,7 @@
 import { createTransport } from 'nodemailer'
+import type { MailOutcome } from '../../domain/mail-outcome.js'
 import { hostOf } from '../../domain/web-address.js'
-import type { MailOutcome, MailTransport } from '../../projections/notices/mail-transport.js'
+import type { MailTransport } from '../../projections/notices/mail-transport.js'
 import { messageOf } from './message.js'
 
 type SmtpOptions = {

@@ -1,8 +1,6 @@
 import type { NoticeId } from '../../domain/ids.js'
 import type { Instant } from '../../domain/instant.js'
-import type { MailOutcome } from '../../domain/notice.js'
-
-export type { MailOutcome }
+import type { MailOutcome } from '../../domain/mail-outcome.js'
 
 /** One e-mail to one address. Its id and time are the same on every attempt, so that whoever gets it twice can tell. */
 export type Mail = {

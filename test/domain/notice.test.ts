@@ -1,5 +1,6 @@
 import test from 'ava'
-import { notice, type NoticeCommand, type NoticeEvent, type MailOutcome } from '../../domain/notice.js'
+import type { MailOutcome } from '../../domain/mail-outcome.js'
+import { notice, type NoticeCommand, type NoticeEvent } from '../../domain/notice.js'
 import { at, noticeFacts } from '../kit/domain/samples.js'
 import { given } from '../kit/domain/specification.js'
 import { mostMailAttempts } from '../../domain/retry-schedule.js'

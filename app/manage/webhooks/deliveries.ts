@@ -1,6 +1,6 @@
 import { decode, optional, t } from '../../../domain/codec.js'
 import { streamOf } from '../../../domain/decider.js'
-import { delivery } from '../../../domain/delivery.js'
+import { delivery, DeliveryKind } from '../../../domain/delivery.js'
 import type { DomainEvent } from '../../../domain/events.js'
 import type { Recorded } from '../../../domain/event.js'
 import { DeliveryId, LeadId, type WebhookId } from '../../../domain/ids.js'
@@ -19,11 +19,8 @@ import { withWebhook, withWebhookOrRemoved } from './webhook-in-path.js'
 
 /** `undelivered`: whatever has not succeeded. */
 const State = t.keyof(
-  {
-    ...{ due: null, held: null, succeeded: null, failed: null, skipped: null, abandoned: null, dropped: null },
-    undelivered: null,
-  },
-  'due, held, succeeded, failed, skipped, abandoned, dropped or undelivered',
+  { ...DeliveryKind.keys, undelivered: null },
+  `${Object.keys(DeliveryKind.keys).join(', ')} or undelivered`,
 )
 
 const Filter = t.type({
