@@ -67,9 +67,9 @@ const kinds = [
 export const askable =
   'an account, a contact, a lead, an engagement, a message, a playbook, a marketing source, a conversion, a conversion record, a webhook, a delivery or a resend'
 
-const folderOf = (id: string) => kinds.find(([codec]) => codec.is(id))?.[1]
+const deciderOf = (id: string) => kinds.find(([codec]) => codec.is(id))?.[1]
 
-export const isAskable = (id: string): boolean => folderOf(id) !== undefined
+export const isAskable = (id: string): boolean => deciderOf(id) !== undefined
 
 /**
  * The state of what has this id, and the events since.
@@ -116,7 +116,7 @@ export const difference = async (
 type Events = ReadonlyArray<Recorded<DomainEvent>>
 
 const eventsOf = async (read: LogReader['read'], id: string): Promise<Events> => {
-  const decider = folderOf(id)
+  const decider = deciderOf(id)
   return decider === undefined ? [] : orThrow(await read(streamOf(decider, id))).events
 }
 
@@ -132,7 +132,7 @@ const countUntil = (events: Events, moment: Moment): number => {
 
 const stateAfter = (id: string, events: Events, shown: Shown): AsOf => {
   const last = events.at(-1)
-  const decider = folderOf(id)
+  const decider = deciderOf(id)
   if (last === undefined || decider === undefined) return { id, revision: null, recorded_at: null, state: null }
   const evolve = decider.evolve as (state: unknown, event: DomainEvent) => unknown
   const state = events.reduce<unknown>((before, event) => evolve(before, event), decider.initial)

@@ -50,8 +50,15 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
   const shardHeads = shardHeadsOn(ports)
   const fresh = newDeliveries(shardHeads.isNew)
   const aside = setAsideWork({ ...ports, queues })
-  const { expect, end, inFlight } = scheduler({ ...ports, attempt: aside.settingAside(attemptWith(ports, fresh)) })
-  const { resends, lookForWork, tryAgain, ended } = jobsOf({ ...ports, expect, setAside: aside.setAside }, ports, aside)
+  const { expect, attemptsEnded, inFlight } = scheduler({
+    ...ports,
+    attempt: aside.settingAside(attemptWith(ports, fresh)),
+  })
+  const { resends, lookForWork, tryAgain, jobsEnded } = jobsOf(
+    { ...ports, expect, setAside: aside.setAside },
+    ports,
+    aside,
+  )
 
   const search = searchForWork(ports, { queues, resending: resends.webhooks, take: lookForWork })
 
@@ -105,7 +112,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
       await aborted(lease.ending)
       shardHeads.end(lease)
       fresh.forget()
-      await Promise.all(queues.release(lease).flatMap((queue) => [end(queue), ended(queue)]))
+      await Promise.all(queues.release(lease).flatMap((queue) => [attemptsEnded(queue), jobsEnded(queue)]))
     },
     open: inFlight,
   }
@@ -138,7 +145,7 @@ const jobsOf = (jobPorts: JobPorts, ports: RetriedWorkPorts, aside: SetAsideWork
       expect(queue, 'caught-up')
       lookForWork(queue)
     },
-    ended: (queue: WebhookQueue) => Promise.all([reconciling.ended(queue), resending.ended(queue)]),
+    jobsEnded: (queue: WebhookQueue) => Promise.all([reconciling.ended(queue), resending.ended(queue)]),
   }
 }
 

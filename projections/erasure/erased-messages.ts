@@ -41,7 +41,7 @@ export const eraseMessage = async (
     command: { type: 'EraseMessage', of, beganAt, history: events.map(told) } as const,
     by: 'MessageErased',
     envelope: envelopeOf(of.message_id),
-    first: () => findCopy(ports, of.message_id, numberOf, envelopeOf(`${of.message_id}/copy`), stopping),
+    beforeTruncation: () => findCopy(ports, of.message_id, numberOf, envelopeOf(`${of.message_id}/copy`), stopping),
   })
 }
 

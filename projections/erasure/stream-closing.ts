@@ -21,7 +21,7 @@ type Closing<State, Command, Event extends DomainEvent, Refusal> = {
   readonly by: EventType
   readonly envelope: EnvelopeFacts
   /** Runs on the events before they are truncated, and again after an interruption. */
-  readonly first?: (closing: Recorded<DomainEvent>) => Promise<void>
+  readonly beforeTruncation?: (closing: Recorded<DomainEvent>) => Promise<void>
 }
 
 /**
@@ -36,7 +36,7 @@ export const close = async <
   Refusal extends { kind: string },
 >(
   { store, commandHandler }: ClosingPorts,
-  { decider, id, command, by, envelope, first }: Closing<State, Command, Event, Refusal>,
+  { decider, id, command, by, envelope, beforeTruncation }: Closing<State, Command, Event, Refusal>,
 ): Promise<Recorded<DomainEvent> | undefined> => {
   const stream = streamOf(decider, id)
   const { events } = executedOrThrow(
@@ -45,7 +45,7 @@ export const close = async <
   )
   const closing = closingIn(events, by) ?? (await closingOf(store, stream, by))
   if (closing === undefined) return undefined
-  await first?.(closing)
+  await beforeTruncation?.(closing)
   orThrow(await store.truncate(stream, closing.revision))
   return closing
 }

@@ -19,8 +19,11 @@ type Scheduler = {
    * the next retry is due. To be called where something else changes: the read model may show deliveries of this kind.
    */
   readonly expect: (queue: WebhookQueue, kind: ExpectedKind) => void
-  /** Called when the lease of the queue is ending; resolves when none of its attempts is in flight any more. */
-  readonly end: (queue: WebhookQueue) => Promise<void>
+  /**
+   * Called when the lease of the queue is ending: stops its timer, and resolves when none of its attempts is in flight
+   * any more.
+   */
+  readonly attemptsEnded: (queue: WebhookQueue) => Promise<void>
   /** Attempts that are in flight now. */
   readonly inFlight: () => number
 }
@@ -49,7 +52,7 @@ export const scheduler = (ports: SchedulerPorts): Scheduler => {
   const limited = semaphore(mostConcurrentReads)
 
   const schedule = (queue: WebhookQueue): void => {
-    if (isEnding(queue.lease)) slots.scheduled(queue)
+    if (isEnding(queue.lease)) slots.releaseKept(queue)
     else if (queue.isFilling) queue.needsRefill = true
     else void run(queue)
   }
@@ -70,7 +73,7 @@ export const scheduler = (ports: SchedulerPorts): Scheduler => {
       await workWithRetry(ports, retried, () => refill(queue))
     } while (queue.needsRefill && !isEnding(lease))
     queue.isFilling = false
-    slots.scheduled(queue)
+    slots.releaseKept(queue)
     slots.wake(schedule)
   }
 
@@ -80,7 +83,7 @@ export const scheduler = (ports: SchedulerPorts): Scheduler => {
       if ((await limited(() => fill(filling, queue))) === 'no-slot') waitForSlot(queue)
     } catch (error) {
       // Others may have its slot until it is tried again.
-      slots.scheduled(queue)
+      slots.releaseKept(queue)
       slots.wake(schedule)
       throw error
     }
@@ -114,7 +117,7 @@ export const scheduler = (ports: SchedulerPorts): Scheduler => {
 
   return {
     expect,
-    end: async ({ timer, inFlight }) => {
+    attemptsEnded: async ({ timer, inFlight }) => {
       timer?.abort(over)
       await Promise.all(inFlight.values())
     },

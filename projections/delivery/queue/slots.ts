@@ -19,10 +19,11 @@ export type Slots = {
   readonly wait: (queue: WebhookQueue) => void
   /**
    * Calls `schedule` for as many waiting queues as there are free slots. One slot is kept for each until it takes it,
-   * or `scheduled` is called for it, since it may need none.
+   * or `releaseKept` is called for it, since it may need none.
    */
   readonly wake: (schedule: (queue: WebhookQueue) => void) => void
-  readonly scheduled: (queue: WebhookQueue) => void
+  /** Gives up the slot that was kept for it. */
+  readonly releaseKept: (queue: WebhookQueue) => void
 }
 
 export const processSlots = (): Slots => {
@@ -41,7 +42,7 @@ export const processSlots = (): Slots => {
   const kindOf = ({ limit }: WebhookQueue): keyof typeof waiting => (limit.isSlow ? 'slow' : 'fast')
   const keptFor = (queue: WebhookQueue): number => (woken[kindOf(queue)].has(queue) ? 1 : 0)
 
-  const giveUp = (queue: WebhookQueue): void => {
+  const releaseKept = (queue: WebhookQueue): void => {
     woken.fast.delete(queue)
     woken.slow.delete(queue)
   }
@@ -61,7 +62,7 @@ export const processSlots = (): Slots => {
     take: (queue) => {
       const { isSlow } = queue.limit
       // Its first slot is the one that was kept for it.
-      giveUp(queue)
+      releaseKept(queue)
       taken += 1
       if (isSlow) takenBySlow += 1
       return () => {
@@ -83,6 +84,6 @@ export const processSlots = (): Slots => {
         schedule(queue)
       }
     },
-    scheduled: giveUp,
+    releaseKept,
   }
 }

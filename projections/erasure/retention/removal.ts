@@ -25,12 +25,12 @@ export const removerOf = <Document extends Json>(
   ports: ParkedWorkPorts,
   policy: RetentionPolicy<Document>,
   lease: Lease,
-): { readonly removing: RemoveAll; readonly unfinished: ReadonlySet<string> } => {
+): { readonly removeAll: RemoveAll; readonly unfinished: ReadonlySet<string> } => {
   const exceptions = exceptionsInARow()
   const unfinished = new Set<string>()
   const { park } = parkedRecords({ name: eraserName, actor: policy.name }, ports)
 
-  const removed = async (entry: Entry, remove: (entry: Entry) => Promise<boolean>): Promise<boolean> => {
+  const removeOrPark = async (entry: Entry, remove: (entry: Entry) => Promise<boolean>): Promise<boolean> => {
     const stream = policy.streamOf(entry.key)
     try {
       const isRemoved = await remove(entry)
@@ -43,8 +43,8 @@ export const removerOf = <Document extends Json>(
     }
   }
 
-  const removing: RemoveAll = async (page, remove) => {
-    const ends = await Promise.allSettled(page.map((entry) => removed(entry, remove)))
+  const removeAll: RemoveAll = async (page, remove) => {
+    const ends = await Promise.allSettled(page.map((entry) => removeOrPark(entry, remove)))
     for (const [n, { key }] of page.entries())
       if (ends[n]?.status === 'rejected' && unfinished.size < mostUnfinished) unfinished.add(key)
     return {
@@ -52,5 +52,5 @@ export const removerOf = <Document extends Json>(
       failed: ends.flatMap((end): ReadonlyArray<unknown> => (end.status === 'rejected' ? [end.reason] : [])),
     }
   }
-  return { removing, unfinished }
+  return { removeAll, unfinished }
 }

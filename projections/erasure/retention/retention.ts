@@ -39,7 +39,7 @@ export const retention = <Document extends Json>(
   days: number,
 ) => ({
   run: async (lease: Lease): Promise<void> => {
-    const { removing, unfinished } = removerOf(ports, policy, lease)
+    const remover = removerOf(ports, policy, lease)
     // An older process may have left some in the files.
     let isPurged = false
     let isFirst = true
@@ -50,12 +50,12 @@ export const retention = <Document extends Json>(
       let next = pause
       let failed: ReadonlyArray<unknown> = []
       const removeAll: RemoveAll = async (page, remove) => {
-        const done = await removing(page, remove)
+        const done = await remover.removeAll(page, remove)
         failed = [...failed, ...done.failed].slice(0, 1)
         return done
       }
       try {
-        const part = { ...ports, removeAll, unfinished }
+        const part = { ...ports, removeAll, unfinished: remover.unfinished }
         let erased = (await finish(part, policy, now, lease)) + (await sweep(part, policy, limit, lease))
         // After the sweep: what is closed and not shown as such yet is found by one of them, whenever that changes.
         if (isFirst) erased += await finish(part, policy, later(now, -firstReach), lease)

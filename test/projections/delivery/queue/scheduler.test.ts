@@ -511,13 +511,13 @@ test('slow webhooks have half of the slots together, and leave the others to the
 })
 
 test('after the lease of a queue was lost nothing is begun, and it ends when no attempt is in flight', async (t) => {
-  const { schedule, end, openQueue, put, clock, begun, inFlight } = await openStage()
+  const { schedule, attemptsEnded, openQueue, put, clock, begun, inFlight } = await openStage()
   const queue = openQueue()
   for (const n of upTo(10)) await put(n, 'first')
   schedule(queue)
   await settled()
   queue.lease.recall()
-  const ended = end(queue)
+  const ended = attemptsEnded(queue)
   for (const one of begun.slice(1)) one.end(succeeded)
   schedule(queue)
   await settled()
@@ -530,7 +530,7 @@ test('after the lease of a queue was lost nothing is begun, and it ends when no 
 })
 
 test('a queue whose lease is lost while the read model is read begins nothing and leaves no timer behind', async (t) => {
-  const { schedule, end, openQueue, put, holdReads, clock, begun } = await openStage()
+  const { schedule, attemptsEnded, openQueue, put, holdReads, clock, begun } = await openStage()
   await put(1, 'retry', at(15_000))
   const waiting = openQueue()
   schedule(waiting)
@@ -541,7 +541,7 @@ test('a queue whose lease is lost while the read model is read begins nothing an
   schedule(filling)
   for (const queue of [waiting, filling]) {
     queue.lease.recall()
-    await end(queue)
+    await attemptsEnded(queue)
   }
   answer()
   await settled()

@@ -6,7 +6,7 @@ import { webhookId } from '../../../kit/domain/samples.js'
 
 const openQueue = (n: number): WebhookQueue => webhookQueue(webhookId(n), testLease('shard'))
 
-test('a slot that becomes free wakes one of the queues that wait, and another only when that one was scheduled', (t) => {
+test('a slot that becomes free wakes one of the queues that wait, and another only when that one has given it up', (t) => {
   const slots = processSlots()
   const busy = openQueue(0)
   const [giveBack] = Array.from({ length: 256 }, () => slots.take(busy))
@@ -21,7 +21,7 @@ test('a slot that becomes free wakes one of the queues that wait, and another on
   wake()
   t.deepEqual(woken, queues.slice(0, 1))
   // The first one needed no slot.
-  for (const queue of woken) slots.scheduled(queue)
+  for (const queue of woken) slots.releaseKept(queue)
   wake()
   t.deepEqual(woken, queues.slice(0, 2))
 })
@@ -74,6 +74,6 @@ test('a slot that is kept for a queue is free for it and for no other, and takes
   t.deepEqual([slots.freeFor(fast), slots.freeFor(slow), slots.freeFor(openQueue(3))], [1, 0, 0])
   another?.()
   t.deepEqual([slots.freeFor(fast), slots.freeFor(slow), slots.freeFor(openQueue(3))], [2, 1, 1])
-  slots.scheduled(fast)
+  slots.releaseKept(fast)
   t.is(slots.freeFor(slow), 2)
 })
