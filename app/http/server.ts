@@ -24,7 +24,8 @@ export type Observed = {
 export type Routes = { readonly prefix: string; readonly router: Router }
 
 export const routesOf = <Caller>(surface: Surface<Caller>, logger: Logger): Routes => {
-  const router = new Router({ prefix: surface.prefix, sensitive: true })
+  // A prefix is told by its case. Without one the whole path is: a proxy that blocks `/metrics` lets `/METRICS` pass.
+  const router = new Router({ prefix: surface.prefix, sensitive: surface.prefix === '' })
   for (const endpoint of surface.endpoints) {
     router.register(endpoint.path, [endpoint.method], answering(surface, endpoint, logger))
   }

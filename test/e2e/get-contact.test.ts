@@ -69,12 +69,3 @@ test('answers are JSON, and other methods are 405 with what is allowed', async (
     t.is(answer.body.errors?.length, 1, method)
   }
 })
-
-test('a path is told from another by its case, so that a proxy that blocks one blocks it all', async (t) => {
-  const account = await openAccount(site)
-  const { contact_id } = await account.submitted()
-  t.is((await account.rest(`/contacts/${contact_id}`)).status, 200)
-  t.is((await account.rest(`/Contacts/${contact_id}`)).status, 404)
-  t.is((await send(`${site.url}/metrics`)).status, 200)
-  t.is((await send(`${site.url}/METRICS`)).status, 404)
-})

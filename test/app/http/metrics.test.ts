@@ -124,3 +124,9 @@ test('metrics read ten thousand documents at most for a count, however many ther
   t.regex(text, /^# HELP leadloop_deliveries_held .* 10000 stands for as many or more\.$/m)
   t.is(read, 3 * 10_000 + 1)
 })
+
+test('the path is told from another by its case, so that a proxy that blocks it blocks it all', async (t) => {
+  const { site } = await withPast(t, [])
+  const statuses = ['/metrics', '/metrics/', '/METRICS'].map(async (path) => (await send(`${site.url}${path}`)).status)
+  t.deepEqual(await Promise.all(statuses), [200, 200, 404])
+})
