@@ -1,5 +1,5 @@
-import { roundRobin, type Places } from '../../domain/round-robin.js'
-import type { AccountId } from '../../domain/ids.js'
+import { roundRobin, type Places } from '../../../domain/round-robin.js'
+import type { AccountId } from '../../../domain/ids.js'
 
 /** Whose work it is, and what it concerns: of one subject the later waits until the earlier has ended. */
 export type QueuedWork = { readonly account_id: AccountId; readonly subject: string }

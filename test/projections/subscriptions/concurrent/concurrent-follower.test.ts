@@ -1,18 +1,22 @@
 import test, { type ExecutionContext } from 'ava'
-import { neverAborted } from '../../../domain/abortable.js'
-import type { Recorded } from '../../../domain/event.js'
-import type { DomainEvent } from '../../../domain/events.js'
-import type { EventStore } from '../../../domain/ports.js'
-import { StoreFailed } from '../../../domain/store-failed.js'
-import { followConcurrently } from '../../../projections/erasure/concurrent-follower.js'
-import { checkpointCollection, checkpointIn, type Checkpoint } from '../../../projections/subscriptions/checkpoint.js'
-import { newEvent } from '../../kit/domain/new-events.js'
-import { accountId, contactId, erasureId, leadId, positionAt } from '../../kit/domain/samples.js'
-import { documentState, memoryDocuments } from '../../kit/memory/documents.js'
-import { memoryEventStore, memoryLog } from '../../kit/memory/event-store.js'
-import { recordingLogger } from '../../kit/parts/recording-logger.js'
-import { rightOf } from '../../kit/right-of.js'
-import { nextTurn, settled } from '../../kit/time/turns.js'
+import { neverAborted } from '../../../../domain/abortable.js'
+import type { Recorded } from '../../../../domain/event.js'
+import type { DomainEvent } from '../../../../domain/events.js'
+import type { EventStore } from '../../../../domain/ports.js'
+import { StoreFailed } from '../../../../domain/store-failed.js'
+import { followConcurrently } from '../../../../projections/subscriptions/concurrent/concurrent-follower.js'
+import {
+  checkpointCollection,
+  checkpointIn,
+  type Checkpoint,
+} from '../../../../projections/subscriptions/checkpoint.js'
+import { newEvent } from '../../../kit/domain/new-events.js'
+import { accountId, contactId, erasureId, leadId, positionAt } from '../../../kit/domain/samples.js'
+import { documentState, memoryDocuments } from '../../../kit/memory/documents.js'
+import { memoryEventStore, memoryLog } from '../../../kit/memory/event-store.js'
+import { recordingLogger } from '../../../kit/parts/recording-logger.js'
+import { rightOf } from '../../../kit/right-of.js'
+import { nextTurn, settled } from '../../../kit/time/turns.js'
 
 const away = new StoreFailed({ kind: 'unavailable', reason: 'away' })
 

@@ -1,9 +1,9 @@
 import test from 'ava'
 import fc from 'fast-check'
 import assert from 'node:assert/strict'
-import { fairQueue } from '../../../projections/erasure/fair-queue.js'
-import { holds } from '../../kit/domain/property.js'
-import { accountId } from '../../kit/domain/samples.js'
+import { fairQueue } from '../../../../projections/subscriptions/concurrent/fair-queue.js'
+import { holds } from '../../../kit/domain/property.js'
+import { accountId } from '../../../kit/domain/samples.js'
 
 const places = { most: 3, mostOfAccount: 2 }
 const work = (account: number, subject: number, n = 0) => ({
