@@ -16,7 +16,7 @@ const longest = [
   'adapters/eventstoredb/contract',
   'projections/delivery/crashes',
   'app/composition/outages',
-  'documents/tutorial',
+  'readmes/tutorial',
   'app/analysis/erasure',
   'projections/follow-up/simulation',
   'projections/erasure/eraser',

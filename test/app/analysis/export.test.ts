@@ -13,7 +13,7 @@ import type { ExportRequest } from '../../../app/cli/analysis/export-request.js'
 import { neverAborted } from '../../../domain/abortable.js'
 import type { LogReader } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
-import { documentNamed, matches } from '../../documents/documents.js'
+import { readmeNamed, matches } from '../../readmes/readmes.js'
 import { eventfulHistory, type History } from '../../kit/domain/histories.js'
 import { memoryEventStore, memoryLog } from '../../kit/memory/event-store.js'
 import { openEventStoreDb } from '../../kit/stores/eventstoredb.js'
@@ -334,7 +334,7 @@ test('what the README shows in SQL runs on an export', async (t) => {
   const { connection, close } = await openDuckDb(':memory:')
   t.teardown(close)
   await connection.run(`SET file_search_path = '${folder}'`)
-  const [block = ''] = matches(documentNamed('app/analysis/README.md').text, /^```sql\n([\s\S]*?)^```$/gm)
+  const [block = ''] = matches(readmeNamed('app/analysis/README.md').text, /^```sql\n([\s\S]*?)^```$/gm)
   const queries = block.split(/;\n/).filter((query) => query.trim() !== '')
   t.true(queries.length > 2)
   for (const query of queries) t.true((await connection.runAndReadAll(query)).currentRowCount > 0, query)

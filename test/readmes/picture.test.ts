@@ -2,11 +2,11 @@ import test from 'ava'
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import ts from 'typescript'
-import { distinct, documentNamed, matches, sourcesIn } from './documents.js'
+import { distinct, readmeNamed, matches, sourcesIn } from './readmes.js'
 
 const parts = ['app', 'projections', 'adapters', 'domain']
 
-const [picture = ''] = matches(documentNamed('README.md').text, /^```mermaid\n([\s\S]*?)^```$/gm)
+const [picture = ''] = matches(readmeNamed('README.md').text, /^```mermaid\n([\s\S]*?)^```$/gm)
 
 /** A name, which may be followed by its label, at an end of an arrow or alone. */
 const node = '([\\w-]+)(?:\\["[^"]*"\\])?'

@@ -1,7 +1,7 @@
 import test from 'ava'
 import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { distinct, documentNamed, filesIn, tableIn } from './documents.js'
+import { distinct, readmeNamed, filesIn, tableIn } from './readmes.js'
 
 const compose = readFileSync('docker-compose.yml', 'utf8')
 
@@ -23,7 +23,7 @@ test('docker-compose publishes every port to this machine alone, unless it is to
 })
 
 test('every setting can be given to the containers, but those that the image or the file itself decides', (t) => {
-  const settings = tableIn(documentNamed('app/README.md'), 'setting').map(([cell = '']) => cell.replaceAll('`', ''))
+  const settings = tableIn(readmeNamed('app/README.md'), 'setting').map(([cell = '']) => cell.replaceAll('`', ''))
   t.true(settings.length > 15)
   // No two processes agree on a clock that runs faster.
   const decided = ['HOST', 'DATA_DIR', 'EVENTSTORE_URL', 'MONGODB_URL', 'CLOCK_RATE']

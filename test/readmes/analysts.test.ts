@@ -16,7 +16,7 @@ import { memoryEventStore, memoryLog } from '../kit/memory/event-store.js'
 import { rightOf } from '../kit/right-of.js'
 import { byHand, openIn } from '../kit/stores/sqlite.js'
 import { openTemporaryDirectory } from '../kit/temporary-directory.js'
-import { documentNamed } from './documents.js'
+import { readmeNamed } from './readmes.js'
 
 /** Every conversion is worth something else, so that figures are equal only where the conversions are. */
 const history: History = eventfulHistory(2).map((event, n) =>
@@ -42,7 +42,7 @@ type Rows = ReadonlyArray<Readonly<Record<string, string | number>>>
 
 /** What SQLite answers to the SQL that follows this sentence on the page for analysts, asked for this label. */
 const answerTo = (sentence: string, label = 'sold'): Rows => {
-  const [, after = ''] = documentNamed('projections/README.md').text.split(sentence)
+  const [, after = ''] = readmeNamed('projections/README.md').text.split(sentence)
   const sql = (/^```sql\n([\s\S]*?)^```$/m.exec(after)?.[1] ?? '').replaceAll("= 'sold'", `= '${label}'`)
   return byHand(directory.path, (database) => database.prepare<[], Rows[number]>(sql).all())
 }
@@ -108,7 +108,7 @@ test('leads by source are those of the read model of leads', async (t) => {
  * one title.
  */
 const answersOfExport = async (timeZone: string): Promise<ReadonlyArray<ReadonlyArray<ReadonlyArray<unknown>>>> => {
-  const { text } = documentNamed('app/analysis/README.md')
+  const { text } = readmeNamed('app/analysis/README.md')
   const questions = (/^```sql\n([\s\S]*?)^```$/m.exec(text)?.[1] ?? '').split(/;\n/).filter((one) => one !== '')
   const { connection, close } = await loadTables(log, { isPersonalShown: false }, neverAborted)
   await connection.run(`SET TimeZone = '${timeZone}'`)

@@ -1,7 +1,7 @@
 import test from 'ava'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { documentNamed, documents, folders, sourcesIn } from './documents.js'
+import { readmeNamed, readmes, folders, sourcesIn } from './readmes.js'
 
 type Cited = { readonly at: string; readonly text: string }
 
@@ -26,7 +26,7 @@ const citedIn = (path: string, pattern: RegExp): ReadonlyArray<Cited> => {
 const contract = (): ReadonlySet<string> => {
   const numbers = new Set<string>()
   let section: string | undefined
-  for (const line of documentNamed('app/http/README.md').prose.split('\n')) {
+  for (const line of readmeNamed('app/http/README.md').prose.split('\n')) {
     if (line.startsWith('#')) section = /^#+ Contract (\d+(?:\.\d+)*): /.exec(line)?.[1]
     const rule = /^(\d+)\. /.exec(line)?.[1]
     if (section === undefined) continue
@@ -70,7 +70,7 @@ test('a citation of the contract is read as it is meant', (t) => {
 test('every section and every rule of the contract that is cited stands in app/http/README.md', (t) => {
   const known = contract()
   t.true(known.has('4.5.4') && known.has('6.6.6') && known.has('9') && !known.has('4.7'))
-  const cited = [...files, ...documents.map(({ path }) => path)].flatMap((path) => citedIn(path, citation))
+  const cited = [...files, ...readmes.map(({ path }) => path)].flatMap((path) => citedIn(path, citation))
   t.true(cited.length > 50)
   t.deepEqual(
     cited.filter(({ text }) => !numbersOf(text).every((one) => known.has(one))).map(({ at, text }) => `${at}: ${text}`),
@@ -89,7 +89,7 @@ test('the rules of each section of the contract are numbered from 1 on', (t) => 
 
 test('nothing in the sources cites a document that is not in this repository', (t) => {
   const elsewhere = new RegExp(`\\b(?:design|reference)(?:,?${gap}sections?)?${gap}${number}`, 'gi')
-  const names = documents.map(({ path }) => basename(path))
+  const names = readmes.map(({ path }) => basename(path))
   const cited = files.flatMap((path) => [
     ...citedIn(path, elsewhere),
     ...citedIn(path, /[\w./-]*\w\.md\b/g).filter(({ text }) => !existsSync(text) && !names.includes(text)),

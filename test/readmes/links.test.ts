@@ -1,7 +1,7 @@
 import test from 'ava'
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
-import { distinct, documents, folders, matches, quotedIn, type Document } from './documents.js'
+import { distinct, readmes, folders, matches, quotedIn, type Readme } from './readmes.js'
 
 const isPath = (text: string): boolean =>
   [...folders, '.ci'].some((folder) => text === folder || text.startsWith(`${folder}/`)) ||
@@ -15,7 +15,7 @@ for (const path of ['README.md', 'test/TUTORIAL.md']) {
 }
 
 test('every path that a document names is there', (t) => {
-  const named = documents.flatMap((document) => quotedIn(document).map((path) => ({ path, by: document.path })))
+  const named = readmes.flatMap((readme) => quotedIn(readme).map((path) => ({ path, by: readme.path })))
   const paths = named.filter(({ path }) => isPath(path))
   t.true(paths.length > 100)
   t.deepEqual(
@@ -25,7 +25,7 @@ test('every path that a document names is there', (t) => {
 })
 
 /** The anchor of each heading: its words in small letters, with dashes between. */
-const anchorsOf = ({ prose }: Document): ReadonlySet<string> =>
+const anchorsOf = ({ prose }: Readme): ReadonlySet<string> =>
   new Set(
     matches(prose, /^#+ (.+)$/gm).map((heading) =>
       heading
@@ -35,40 +35,40 @@ const anchorsOf = ({ prose }: Document): ReadonlySet<string> =>
     ),
   )
 
-const problemOf = (document: Document, link: string): string | undefined => {
+const problemOf = (readme: Readme, link: string): string | undefined => {
   if (/^([a-z]+:|\/)/.test(link)) return 'is not relative'
   const [file = '', anchor] = link.split('#')
-  const path = file === '' ? document.path : normalize(join(dirname(document.path), file))
+  const path = file === '' ? readme.path : normalize(join(dirname(readme.path), file))
   if (!existsSync(path)) return 'leads to no file'
   if (anchor === undefined) return undefined
-  const target = documents.find((one) => one.path === path)
+  const target = readmes.find((one) => one.path === path)
   return target !== undefined && anchorsOf(target).has(anchor) ? undefined : 'leads to no heading'
 }
 
-for (const document of documents) {
-  test(`every link of ${document.path} leads to a file or a heading of this repository`, (t) => {
-    const links = distinct(matches(document.prose, /\]\(([^)\s]+)\)/g))
+for (const readme of readmes) {
+  test(`every link of ${readme.path} leads to a file or a heading of this repository`, (t) => {
+    const links = distinct(matches(readme.prose, /\]\(([^)\s]+)\)/g))
     const problems = links.flatMap((link) => {
-      const problem = problemOf(document, link)
+      const problem = problemOf(readme, link)
       return problem === undefined ? [] : [`${link} ${problem}`]
     })
     t.deepEqual(problems, [])
   })
 
-  test(`no two headings of ${document.path} share an anchor`, (t) => {
-    t.is(anchorsOf(document).size, matches(document.prose, /^#+ (.+)$/gm).length)
+  test(`no two headings of ${readme.path} share an anchor`, (t) => {
+    t.is(anchorsOf(readme).size, matches(readme.prose, /^#+ (.+)$/gm).length)
   })
 }
 
 test('every document can be reached from the README', (t) => {
   const reached = new Set(['README.md'])
   for (const path of reached) {
-    const document = documents.find((one) => one.path === path)
-    for (const link of matches(document?.prose ?? '', /\]\(([^)#\s]+\.md)/g))
+    const readme = readmes.find((one) => one.path === path)
+    for (const link of matches(readme?.prose ?? '', /\]\(([^)#\s]+\.md)/g))
       reached.add(normalize(join(dirname(path), link)))
   }
   t.deepEqual(
-    documents.map(({ path }) => path).filter((path) => !reached.has(path)),
+    readmes.map(({ path }) => path).filter((path) => !reached.has(path)),
     [],
   )
 })

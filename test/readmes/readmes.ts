@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** A document of this repository; `prose` is its text without what is fenced off as code. */
-export type Document = { readonly path: string; readonly text: string; readonly prose: string }
+/** A README of this repository, or its tutorial; `prose` is its text without what is fenced off as code. */
+export type Readme = { readonly path: string; readonly text: string; readonly prose: string }
 
 export const folders = ['domain', 'projections', 'adapters', 'app', 'test'] as const
 
@@ -13,24 +13,24 @@ export const filesIn = (folder: string): ReadonlyArray<string> =>
 export const sourcesIn = (folder: string): ReadonlyArray<string> =>
   filesIn(folder).filter((path) => path.endsWith('.ts'))
 
-const documentAt = (path: string): Document => {
+const readmeAt = (path: string): Readme => {
   const text = readFileSync(path, 'utf8')
   return { path, text, prose: text.replaceAll(/^```[\s\S]*?^```$/gm, '') }
 }
 
-export const documents: ReadonlyArray<Document> = [
+export const readmes: ReadonlyArray<Readme> = [
   'README.md',
   ...folders.flatMap(filesIn).filter((path) => path.endsWith('.md')),
-].map(documentAt)
+].map(readmeAt)
 
-export const documentNamed = (path: string): Document => {
-  const found = documents.find((document) => document.path === path)
+export const readmeNamed = (path: string): Readme => {
+  const found = readmes.find((readme) => readme.path === path)
   if (found === undefined) throw new Error(`there is no document ${path}`)
   return found
 }
 
 /** What stands in backticks. */
-export const quotedIn = ({ prose }: Document): ReadonlyArray<string> => matches(prose, /`([^`\n]+)`/g)
+export const quotedIn = ({ prose }: Readme): ReadonlyArray<string> => matches(prose, /`([^`\n]+)`/g)
 
 /** The first group of each match. */
 export const matches = (text: string, pattern: RegExp): ReadonlyArray<string> =>
@@ -39,7 +39,7 @@ export const matches = (text: string, pattern: RegExp): ReadonlyArray<string> =>
 export const distinct = (texts: ReadonlyArray<string>): ReadonlyArray<string> => [...new Set(texts)].toSorted()
 
 /** The cells of each row of the table under a heading of its columns. */
-export const tableIn = ({ path, prose }: Document, firstColumn: string): ReadonlyArray<ReadonlyArray<string>> => {
+export const tableIn = ({ path, prose }: Readme, firstColumn: string): ReadonlyArray<ReadonlyArray<string>> => {
   const lines = prose.split('\n')
   const start = lines.findIndex((line) => line.startsWith(`| ${firstColumn} |`))
   if (start < 0) throw new Error(`${path} has no table of ${firstColumn}`)

@@ -16,7 +16,7 @@ import { deliveryRetries, nextAttemptAt } from '../../domain/retry-schedule.js'
 import { collectionOf } from '../../projections/projection.js'
 import { readModels } from '../../projections/read-models/registry.js'
 import { at } from '../kit/domain/samples.js'
-import { distinct, documentNamed, documents, matches, quotedIn, sourcesIn, tableIn } from './documents.js'
+import { distinct, readmeNamed, readmes, matches, quotedIn, sourcesIn, tableIn } from './readmes.js'
 
 const quotedNames = (cell: string): ReadonlyArray<string> => matches(cell, /`([^`]+)`/g)
 
@@ -27,7 +27,7 @@ const textOf = (folder: string): string =>
 
 test('every npm command that a document names is there, and every one that is there is named', (t) => {
   const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { readonly scripts: Record<string, string> }
-  const all = documents.map(({ text }) => text).join('\n')
+  const all = readmes.map(({ text }) => text).join('\n')
   t.deepEqual(
     distinct(matches(all, /\bnpm (?:run )?(start|test|(?<=run )[\w:-]+)/g)),
     Object.keys(scripts)
@@ -40,7 +40,7 @@ test('every setting stands in the table of the operators, and every one that sta
   const settings = distinct(matches(readFileSync('app/composition/config.ts', 'utf8'), /^ {2}([A-Z][A-Z_]+):/gm))
   t.true(settings.includes('PORT'))
   t.deepEqual(
-    tableIn(documentNamed('app/README.md'), 'setting')
+    tableIn(readmeNamed('app/README.md'), 'setting')
       .flatMap(([name = '']) => quotedNames(name))
       .toSorted(),
     [...settings],
@@ -50,14 +50,14 @@ test('every setting stands in the table of the operators, and every one that sta
 test('every metric stands in the table of the operators, and every one that a document names is there', (t) => {
   const metrics = distinct(matches(textOf('app'), /name: '(leadloop_\w+)'/g))
   t.true(metrics.length > 0)
-  const rows = tableIn(documentNamed('app/README.md'), 'metric').flatMap(([name = '']) => quotedNames(name))
+  const rows = tableIn(readmeNamed('app/README.md'), 'metric').flatMap(([name = '']) => quotedNames(name))
   t.deepEqual(rows.toSorted(), [...metrics])
-  const named = documents.flatMap((document) => matches(quotedIn(document).join('\n'), /\b(leadloop_[a-z_]+)/g))
+  const named = readmes.flatMap((readme) => matches(quotedIn(readme).join('\n'), /\b(leadloop_[a-z_]+)/g))
   t.deepEqual(distinct(named), metrics)
 })
 
 test('every event type stands in the table of the domain, in the row of its stream and its file, and no other does', (t) => {
-  const rows = tableIn(documentNamed('domain/README.md'), 'stream').map(([stream = '', file = '', types = '']) => ({
+  const rows = tableIn(readmeNamed('domain/README.md'), 'stream').map(([stream = '', file = '', types = '']) => ({
     category: /^`([a-z_]+)-/.exec(stream)?.[1],
     file: quotedNames(file)[0] ?? '',
     types: quotedNames(types),
@@ -72,7 +72,7 @@ test('every event type stands in the table of the domain, in the row of its stre
 
 test('every read model stands in its table with each of its indexes, and nothing else does', (t) => {
   let name = ''
-  const described = tableIn(documentNamed('projections/README.md'), 'read model').map(([model = '', , index = '']) => {
+  const described = tableIn(readmeNamed('projections/README.md'), 'read model').map(([model = '', , index = '']) => {
     name = quotedNames(model)[0] ?? name
     return [name, ...quotedNames(index)].join(' ')
   })
@@ -84,7 +84,7 @@ test('every read model stands in its table with each of its indexes, and nothing
 })
 
 test('every column of an export stands in the dictionary, in its place and with its type, and nothing else does', (t) => {
-  const described = tableIn(documentNamed('app/analysis/README.md'), 'table').map(
+  const described = tableIn(readmeNamed('app/analysis/README.md'), 'table').map(
     ([table = '', column = '', type, is]) => [
       quotedNames(table)[0],
       quotedNames(column)[0],
@@ -99,7 +99,7 @@ test('every column of an export stands in the dictionary, in its place and with 
 })
 
 test('the labels of the contract are those of the domain', (t) => {
-  const rows = tableIn(documentNamed('app/http/README.md'), 'type').map(([type = '', labels = '']) => [
+  const rows = tableIn(readmeNamed('app/http/README.md'), 'type').map(([type = '', labels = '']) => [
     quotedNames(type)[0],
     quotedNames(labels),
   ])
@@ -107,7 +107,7 @@ test('the labels of the contract are those of the domain', (t) => {
 })
 
 test('what fires each label stands in the table of the labels, calls in one row', (t) => {
-  const rows = tableIn(documentNamed('app/http/README.md'), 'label').flatMap(([label = '']) => quotedNames(label))
+  const rows = tableIn(readmeNamed('app/http/README.md'), 'label').flatMap(([label = '']) => quotedNames(label))
   const isCall = (label: string): boolean => label.startsWith('phone_call_')
   t.deepEqual(
     rows.filter((label) => !isCall(label)).toSorted(),
@@ -127,7 +127,7 @@ const provider = twilioTextProvider({ baseUrl: '', accountSid: '', authToken: ''
 const shapeOf = (path: string): string => path.replaceAll(/:\w+|\{[^}]*\}/g, '{}').replace(/\?.*$/, '')
 
 test('every call of the REST and management APIs is described, and every one that is described is there', (t) => {
-  const calls = quotedIn(documentNamed('app/http/README.md'))
+  const calls = quotedIn(readmeNamed('app/http/README.md'))
     .filter((text) => /^(GET|POST|PATCH|PUT|DELETE) /.test(text) && !text.includes('{site}'))
     .map((text) => shapeOf(text.replace(' …', ' /accounts/{}')))
   const endpoints = [...restSurface(noPorts).endpoints, ...manageSurface(noPorts, '').endpoints]
@@ -137,7 +137,7 @@ test('every call of the REST and management APIs is described, and every one tha
 })
 
 test('every address to which the provider of texts posts is told to the operators', (t) => {
-  const told = matches(quotedIn(documentNamed('app/README.md')).join('\n'), /^POST <PUBLIC_URL>(\/messaging\/\S+)$/gm)
+  const told = matches(quotedIn(readmeNamed('app/README.md')).join('\n'), /^POST <PUBLIC_URL>(\/messaging\/\S+)$/gm)
   const { prefix, endpoints } = messagesSurface(noMessagesPorts, provider)
   const real = endpoints.map(({ path }) => `${prefix}${shapeOf(path)}`)
   t.deepEqual(distinct(told.map(shapeOf)), distinct(real))
@@ -173,11 +173,11 @@ test('the table of retries is the schedule', (t) => {
     sum += least
     return [`${retry}`, `${shownSeconds(least)}, and up to ${jitter} s more`, shownSeconds(sum)]
   })
-  t.deepEqual(tableIn(documentNamed('projections/delivery/README.md'), 'retry'), rows)
+  t.deepEqual(tableIn(readmeNamed('projections/delivery/README.md'), 'retry'), rows)
 })
 
 test('the queries for analysts fit the tables of the embedded store', (t) => {
-  const { text } = documentNamed('projections/README.md')
+  const { text } = readmeNamed('projections/README.md')
   const queries = matches(text, /^```sql\n([\s\S]*?)^```$/gm)
     .flatMap((block) => block.split(/;\n/))
     .filter((query) => query.trim() !== '')

@@ -3,9 +3,9 @@ import { readdirSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
 import * as prettier from 'prettier'
 import ts from 'typescript'
-import { distinct, documentNamed, matches, sourcesIn } from './documents.js'
+import { distinct, readmeNamed, matches, sourcesIn } from './readmes.js'
 
-const tutorial = documentNamed('test/TUTORIAL.md').text
+const tutorial = readmeNamed('test/TUTORIAL.md').text
 
 /** Its changes, and between them the paragraphs that say in which files the compiler asks for something. */
 const steps = [...tutorial.matchAll(/^```(diff|ts)\n([\s\S]*?)^```$|^\*\*The compiler\*\*([\s\S]*?)\n$/gm)]
