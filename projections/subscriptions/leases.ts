@@ -18,6 +18,9 @@ export type Lease = {
   readonly lost: AbortSignal
 }
 
+/** In milliseconds: longer than it takes to notice that the holder of a lease is gone. */
+export const longestTakeover = 10_000
+
 /** Whether the work under a lease must end, or another process may have taken it over. */
 export const isEnding = (lease: Lease): boolean => lease.ending.aborted || !lease.isValid()
 

@@ -1,6 +1,7 @@
-import { aborted } from '../../../domain/abortable.js'
+import { monotonicTime } from '../../../adapters/node/monotonic-time.js'
+import { aborted, withinLimit } from '../../../domain/abortable.js'
 import { orThrow } from '../../../domain/store-failed.js'
-import type { Lease, Membership } from '../../../projections/subscriptions/leases.js'
+import { longestTakeover, type Lease, type Membership } from '../../../projections/subscriptions/leases.js'
 
 /** The leases on read models, under which nobody else writes to them. */
 export type Leases = {
@@ -13,9 +14,6 @@ export type Leases = {
   readonly held: () => Pick<Lease, 'isValid'>
 }
 
-/** In milliseconds: longer than it takes to notice that the former holder of the leases is gone. */
-const longestWait = 10_000
-
 const work = 'projector'
 
 /** Whether another process that lives maintains read models: asked before this one takes a share of the leases. */
@@ -25,24 +23,20 @@ export const areMaintainedElsewhere = async ({
 
 export const leasesOn = ({ share }: Pick<Membership, 'share'>, names: ReadonlyArray<string>): Leases => {
   const leased = new Map<string, Lease>()
-  const acquired = new Promise<boolean>((resolve) => {
-    const timeout = setTimeout(resolve, longestWait, false)
+  const shared = new Promise<boolean>((resolve) => {
     share(
       work,
       () => names,
       async (lease) => {
         leased.set(lease.name, lease)
-        if (leased.size === names.length) {
-          clearTimeout(timeout)
-          resolve(true)
-        }
+        if (leased.size === names.length) resolve(true)
         await aborted(lease.ending)
         leased.delete(lease.name)
       },
     )
   })
   return {
-    acquired,
+    acquired: withinLimit(monotonicTime, longestTakeover, () => shared).then((all = false) => all),
     held: () => {
       const now = [...leased.values()]
       return { isValid: () => now.length === names.length && now.every((lease) => lease.isValid()) }

@@ -9,7 +9,7 @@ import type { EventStore, Time } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import { decodableHistory } from '../../../projections/parking/decodable-history.js'
 import type { Documents } from '../../../projections/ports.js'
-import { isEnding, type Lease, type Membership } from '../../../projections/subscriptions/leases.js'
+import { isEnding, longestTakeover, type Lease, type Membership } from '../../../projections/subscriptions/leases.js'
 import { newApiKey } from '../../http/api-key.js'
 import { loadState } from '../../commands/states/current-states.js'
 import { openAccount } from '../../manage/accounts/account-opening.js'
@@ -66,9 +66,6 @@ const shownKey = 'first_account_shown'
 
 const leaseName = 'first_account'
 
-/** In milliseconds: longer than it takes to notice that the holder of the lease is gone. */
-const longestWait = 10_000
-
 /**
  * An empty store begins with one account and one marketing source, so that the first lead can be posted at once. Where
  * nobody was shown the key of the account, since that start failed or was killed, and nobody has used the service
@@ -102,7 +99,7 @@ const leaseInTime = ({ membership, time }: Ports): Promise<HeldLease | undefined
   let isOver = false
   return withinLimit(
     time,
-    longestWait,
+    longestTakeover,
     (waiting) =>
       new Promise((resolve) => {
         const hold = async (lease: Lease): Promise<void> => {
