@@ -1,8 +1,9 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
-import { mkdir, rename, rm } from 'node:fs/promises'
+import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openDuckDb, type DuckDb } from '../../../adapters/duckdb/database.js'
 import { textLiteral } from '../../../adapters/duckdb/text-literal.js'
+import { wholeFile } from '../../../adapters/node/whole-file.js'
 import type { Position } from '../../../domain/event.js'
 import type { LogReader } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
@@ -81,16 +82,11 @@ const differenceOf = async (
 
 const write = async (connection: DuckDBConnection, request: ExportRequest, signal: AbortSignal): Promise<void> => {
   const { folder, format, tables } = request
-  /** A file appears under its name when it is whole. */
-  const whole = async (name: string, make: (part: string) => Promise<void>): Promise<void> => {
-    signal.throwIfAborted()
-    const part = join(folder, `${name}.part`)
-    await rm(part, { force: true })
-    await make(part)
-    await rename(part, join(folder, name))
-  }
   if (format === 'duckdb') {
-    await whole('leadloop.duckdb', async (part) => {
+    signal.throwIfAborted()
+    await wholeFile(join(folder, 'leadloop.duckdb'), async (part) => {
+      // What a killed export left would be gone on with.
+      await rm(part, { force: true })
       await connection.run(`ATTACH ${textLiteral(part)} AS made`)
       for (const table of tables) {
         await makeTable(connection, table, request, async (query) => {
@@ -102,7 +98,8 @@ const write = async (connection: DuckDBConnection, request: ExportRequest, signa
     return
   }
   for (const table of tables) {
-    await whole(`${table}.${format}`, async (part) => {
+    signal.throwIfAborted()
+    await wholeFile(join(folder, `${table}.${format}`), async (part) => {
       await makeTable(connection, table, request, async (query) => {
         await connection.run(`COPY (${query}) TO ${textLiteral(part)} (${optionsOf[format]})`)
       })

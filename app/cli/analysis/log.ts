@@ -1,3 +1,4 @@
+import { constants, setPriority } from 'node:os'
 import { monotonicTime } from '../../../adapters/node/monotonic-time.js'
 import { openLogReader } from '../../../adapters/sqlite/log-reader.js'
 import type { Position } from '../../../domain/event.js'
@@ -27,6 +28,8 @@ export const openLog = async ({ dataDir, eventStoreUrl }: Config): Promise<Eithe
 type Reading = { readonly signal: AbortSignal; readonly onPosition: (position: Position) => void }
 
 type Options = {
+  /** It computes for long, and gives way to a service on this machine. */
+  readonly isBackground?: boolean
   /** It goes on until it is told to end, which is no failure then. */
   readonly isEndless?: boolean
   readonly isBarSeen?: boolean
@@ -38,8 +41,9 @@ type Options = {
 export const readingLog = async (
   config: Config,
   work: (log: LogReader, reading: Reading) => Promise<Either<string, undefined>>,
-  { isEndless = false, isBarSeen = true, undecodable = () => '' }: Options = {},
+  { isBackground = false, isEndless = false, isBarSeen = true, undecodable = () => '' }: Options = {},
 ): Promise<Either<string, undefined>> => {
+  if (isBackground) setPriority(constants.priority.PRIORITY_LOW)
   const opened = await openLog(config)
   if (E.isLeft(opened)) return opened
   const { log, close } = opened.right

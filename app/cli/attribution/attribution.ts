@@ -1,6 +1,5 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { readFile } from 'node:fs/promises'
-import { constants, setPriority } from 'node:os'
 import type { Position } from '../../../domain/event.js'
 import type { Instant } from '../../../domain/instant.js'
 import type { LogReader } from '../../../domain/ports.js'
@@ -36,13 +35,15 @@ export const attribute = async (config: Config, asked: Asked): Promise<Either<st
     process.stdout.write(attributionQuery(request))
     return E.right(undefined)
   }
-  // A service on this machine must not be slowed.
-  setPriority(constants.priority.PRIORITY_LOW)
-  return readingLog(config, async (log, { signal, onPosition }) => {
-    const rows = await attributionOf(log, request, asOf, signal, onPosition)
-    process.stdout.write(attributionText(rows, format, request.by))
-    return E.right(undefined)
-  })
+  return readingLog(
+    config,
+    async (log, { signal, onPosition }) => {
+      const rows = await attributionOf(log, request, asOf, signal, onPosition)
+      process.stdout.write(attributionText(rows, format, request.by))
+      return E.right(undefined)
+    },
+    { isBackground: true },
+  )
 }
 
 const costsIn = async (file: string): Promise<Either<string, ReadonlyArray<CostLine>>> => {

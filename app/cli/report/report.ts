@@ -1,6 +1,6 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
-import { rename, rm, writeFile } from 'node:fs/promises'
-import { constants, setPriority } from 'node:os'
+import { writeFile } from 'node:fs/promises'
+import { wholeFile } from '../../../adapters/node/whole-file.js'
 import { beginning, type Position } from '../../../domain/event.js'
 import type { Instant } from '../../../domain/instant.js'
 import type { LogReader } from '../../../domain/ports.js'
@@ -25,23 +25,21 @@ import { toldReason } from '../run.js'
 type Asked = ReportRequest & { readonly madeAt: Instant }
 
 /** Writes a report into a file, which appears when it is whole. Left: one sentence that says why there is none. */
-export const reportTo = (config: Config, file: string, asked: Asked): Promise<Either<string, undefined>> => {
-  // A service on this machine must not be slowed.
-  setPriority(constants.priority.PRIORITY_LOW)
-  return readingLog(config, async (log, { signal, onPosition }) => {
-    const page = await reportOf(log, asked, signal, onPosition)
-    return E.isLeft(page) ? page : writeWhole(file, page.right)
-  })
-}
+export const reportTo = (config: Config, file: string, asked: Asked): Promise<Either<string, undefined>> =>
+  readingLog(
+    config,
+    async (log, { signal, onPosition }) => {
+      const page = await reportOf(log, asked, signal, onPosition)
+      return E.isLeft(page) ? page : write(file, page.right)
+    },
+    { isBackground: true },
+  )
 
-const writeWhole = async (file: string, text: string): Promise<Either<string, undefined>> => {
-  const part = `${file}.part`
+const write = async (file: string, page: string): Promise<Either<string, undefined>> => {
   try {
-    await writeFile(part, text)
-    await rename(part, file)
+    await wholeFile(file, (part) => writeFile(part, page))
     return E.right(undefined)
   } catch (error) {
-    await rm(part, { force: true })
     return E.left(`--out: ${toldReason(error)}.`)
   }
 }
