@@ -93,8 +93,8 @@ export type Documents = {
   readonly all: (collection: Collection) => AsyncIterable<WalkedEntry>
   /**
    * Writes the changes and then the checkpoint, durably and never backward; nothing where `misplacedIn` them is a
-   * failure. After `unavailable` the caller begins again with `checkpoint`: what it had read may be lost. `corrupt`
-   * stays so.
+   * failure. After `unavailable` the caller begins again with `confirmedCheckpoint`: what it had read may be lost.
+   * `corrupt` stays so.
    */
   readonly apply: (
     collection: Collection,
@@ -103,11 +103,12 @@ export type Documents = {
   ) => Promise<Either<StoreFailure, void>>
   /**
    * How far the collection has come, for who goes on from there and writes; `beginning` when nothing was applied. What
-   * was read of the collection before may be lost, nothing that is read of it afterwards.
+   * was read of the collection before may be lost, nothing that is read of it afterwards: a server confirms that with a
+   * write.
    */
+  readonly confirmedCheckpoint: (collection: Collection) => Promise<Either<StoreFailure, Position>>
+  /** The same for who only looks: nothing is written, nor confirmed. */
   readonly checkpoint: (collection: Collection) => Promise<Either<StoreFailure, Position>>
-  /** The same for who only looks: nothing is written. */
-  readonly progress: (collection: Collection) => Promise<Either<StoreFailure, Position>>
   /**
    * Puts the `next` generation in the place of the live one, and of every other version, at once. After `unavailable`
    * it may be repeated.

@@ -34,7 +34,7 @@ export const documentReads = (
   db: Db,
   locator: GenerationLocator,
   server: () => Promise<Server>,
-): Pick<Documents, 'exists' | 'get' | 'find' | 'count' | 'values' | 'progress' | 'all'> => {
+): Pick<Documents, 'exists' | 'get' | 'find' | 'count' | 'values' | 'checkpoint' | 'all'> => {
   const recordsIn = ({ stored }: Place): Records => db.collection<DocumentRecord>(stored)
   const attempt = attemptOn(db)
 
@@ -98,7 +98,7 @@ export const documentReads = (
         ),
       ),
 
-    progress: (collection) =>
+    checkpoint: (collection) =>
       attempt(async () => {
         const at = async (place: Place | undefined): Promise<Position | undefined> =>
           place && positionOfCheckpoint(db, checkpointOf(collection, place))

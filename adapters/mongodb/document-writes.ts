@@ -32,7 +32,7 @@ type Ports = {
 export const documentWrites = (
   db: Db,
   { locator, starts, server, time }: Ports,
-): Pick<Documents, 'getToFold' | 'apply' | 'checkpoint'> => {
+): Pick<Documents, 'getToFold' | 'apply' | 'confirmedCheckpoint'> => {
   const attempt = attemptOn(db)
   const confirmation = confirmationOn(db)
   const inBatches = batchesAt(time)
@@ -69,7 +69,7 @@ export const documentWrites = (
       return applied
     },
 
-    checkpoint: (collection) =>
+    confirmedCheckpoint: (collection) =>
       attempt(() =>
         locator.read<Position>(
           collection,

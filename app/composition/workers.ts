@@ -142,7 +142,12 @@ const mailerOn = (ports: WorkerPorts): Worker => {
     failingWork: failingWork(ports.time),
     noticesFollower,
   })
-  const observed = { name: mailerName, progress: noticesFollower.progress, failure: () => undefined, retrying }
+  const observed = {
+    name: mailerName,
+    furthestPosition: noticesFollower.furthestPosition,
+    failure: () => undefined,
+    retrying,
+  }
   return { role: 'delivery', name: 'mailer', leases: [mailerName], work, parksAs: mailerName, observed: [observed] }
 }
 
@@ -177,10 +182,10 @@ const retentionWorkerOn = (ports: WorkerPorts): ReadonlyArray<Worker> => {
   const of = <Document extends Json>(policy: RetentionPolicy<Document>, days: number) => {
     // It tries again after up to an hour.
     const tried = failingWork(time, Infinity)
-    const { progress } = followerOf(followers.readModels, policy.projection.name)
+    const { furthestPosition } = followerOf(followers.readModels, policy.projection.name)
     return {
       run: retention({ ...given, failingWork: tried }, policy, days).run,
-      observed: { name: policy.name, progress, failure: () => undefined, retrying: tried.reason },
+      observed: { name: policy.name, furthestPosition, failure: () => undefined, retrying: tried.reason },
     }
   }
   const shown = (): LeasedFollower => followerOf(followers.readModels, resends.name)

@@ -34,7 +34,7 @@ export const checkpointIn = (documents: Documents, name: string, interval: bigin
   return {
     load: async () => {
       orThrow(await documents.prepare(collection))
-      saved = orThrow(await documents.checkpoint(collection))
+      saved = orThrow(await documents.confirmedCheckpoint(collection))
       return saved
     },
     advance: async ({ position }) => {

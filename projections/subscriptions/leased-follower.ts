@@ -18,7 +18,7 @@ export type LeasedFollower = {
    * The same, and of a read model that is being built how far that has come, though it shows nothing yet; of one that
    * saves its checkpoint in the event store too and does not run here yet, the further one.
    */
-  readonly progress: () => Promise<Position | undefined>
+  readonly furthestPosition: () => Promise<Position | undefined>
   /** Why it has stopped; undefined while it follows, or runs elsewhere. */
   readonly failure: () => string | undefined
   /** Why it stands still for now and tries again; undefined while it goes on, or runs elsewhere. */
@@ -32,7 +32,7 @@ export type LeasedFollower = {
 }
 
 type Ports = {
-  readonly documents: Pick<Documents, 'progress'>
+  readonly documents: Pick<Documents, 'checkpoint'>
   /** Where it saves its checkpoint too; read models do not. */
   readonly store?: Pick<EventStore, 'checkpoint'>
   /** Between two looks at the checkpoint of a follower that runs elsewhere. */
@@ -110,7 +110,7 @@ export const leasedFollower = <Running extends RunningFollower>(
   let running: Running | undefined
 
   const storedIn = async (collection: Collection): Promise<Position | undefined> => {
-    const stored = await documents.progress(collection)
+    const stored = await documents.checkpoint(collection)
     return E.isLeft(stored) ? undefined : stored.right
   }
   // Where it does not know its own it runs elsewhere, or has just begun here.
@@ -127,7 +127,7 @@ export const leasedFollower = <Running extends RunningFollower>(
       await mine.stop()
     },
     position,
-    progress: async () => {
+    furthestPosition: async () => {
       const now = await position()
       const savedToo = running?.position() === undefined ? await store?.checkpoint(name) : undefined
       if (now !== undefined && savedToo !== undefined && E.isRight(savedToo) && savedToo.right > now)

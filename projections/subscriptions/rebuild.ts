@@ -64,7 +64,7 @@ export const rebuild = async (
 
 const cameTo = async (one: Folded): Promise<Begun> => ({
   ...one,
-  begun: orThrow(await one.documents.checkpoint(nextOf(one.projection))),
+  begun: orThrow(await one.documents.confirmedCheckpoint(nextOf(one.projection))),
 })
 
 /**

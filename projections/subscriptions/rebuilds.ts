@@ -38,7 +38,7 @@ type Maintained = {
 }
 
 type Ports = {
-  readonly documents: Pick<Documents, 'progress'>
+  readonly documents: Pick<Documents, 'checkpoint'>
   readonly store: Pick<EventStore, 'head'>
   readonly clock: Pick<Clock, 'now'>
 }
@@ -66,7 +66,7 @@ export const rebuildsOf = (readModels: ReadonlyArray<Maintained>, { documents, s
   const progressOf = async ({ state, read_model }: Rebuild): Promise<number | null> => {
     if (state !== 'running') return state === 'completed' ? 1 : null
     const [model] = readModels.filter(({ projection }) => projection.name === read_model)
-    const at = model && (await documents.progress(collectionOf(model.projection, 'next')))
+    const at = model && (await documents.checkpoint(collectionOf(model.projection, 'next')))
     const head = await store.head()
     if (at === undefined || E.isLeft(at) || E.isLeft(head)) return null
     return head.right === 0n ? 1 : Number(at.right) / Number(head.right)

@@ -87,7 +87,7 @@ export const runProjection = (projection: AnyProjection, ports: RunnerPorts): Ru
           orThrow(await documents.drop(collectionOf(projection, 'next')))
         }
         hasBegun = true
-        saved = orThrow(await documents.checkpoint(collection))
+        saved = orThrow(await documents.confirmedCheckpoint(collection))
         handled = saved
         return saved
       },

@@ -206,7 +206,7 @@ const measureTakeover = async ({ directory }: Seeded): Promise<Takeover> => {
     ...ports,
     failingWork: failingWork(turnTime),
     deliveriesFollower: {
-      position: async () => orFail(await tools.documents.progress(collectionOf(deliveries))),
+      position: async () => orFail(await tools.documents.checkpoint(collectionOf(deliveries))),
       caughtUpTo: () => Promise.resolve(),
     },
     currentWebhook: (id) => loadState(tools.commandHandler, webhook, id),

@@ -74,7 +74,7 @@ export const documentChanges = (behaviour: Behaviour<OpenDocuments>): void => {
     t.deepEqual(await contentOf(documents, collection), { k: { rank: 1 } })
     await apply(documents, collection, [put('k', large + 2n, { rank: 2 })], large + 2n)
     t.deepEqual(await contentOf(documents, collection), { k: { rank: 2 } })
-    t.is(rightOf(await documents.checkpoint(collection)), positionAt(large + 2n))
+    t.is(rightOf(await documents.confirmedCheckpoint(collection)), positionAt(large + 2n))
   })
 
   behaviour('a removed document is nowhere, and a stale change does not bring it back', async (t, { documents }) => {
@@ -153,18 +153,18 @@ export const documentChanges = (behaviour: Behaviour<OpenDocuments>): void => {
         t.like(refused, { left: { kind: 'corrupt' } })
       }
       t.deepEqual(await contentOf(documents, collection), { k: { rank: 3 } })
-      t.is(rightOf(await documents.checkpoint(collection)), positionAt(3))
+      t.is(rightOf(await documents.confirmedCheckpoint(collection)), positionAt(3))
     }
   })
 
   behaviour('the checkpoint moves with the changes, without any, and never backward', async (t, { documents }) => {
     const collection = await prepared(documents)
     await apply(documents, collection, [put('k', 3n, {})], 5n)
-    t.is(rightOf(await documents.checkpoint(collection)), positionAt(5))
+    t.is(rightOf(await documents.confirmedCheckpoint(collection)), positionAt(5))
     await apply(documents, collection, [], 9n)
-    t.is(rightOf(await documents.checkpoint(collection)), positionAt(9))
+    t.is(rightOf(await documents.confirmedCheckpoint(collection)), positionAt(9))
     await apply(documents, collection, [put('other', 4n, {})], 4n)
-    t.is(rightOf(await documents.checkpoint(collection)), positionAt(9))
+    t.is(rightOf(await documents.confirmedCheckpoint(collection)), positionAt(9))
     t.deepEqual(await contentOf(documents, collection), { k: {}, other: {} })
   })
 }

@@ -25,7 +25,7 @@ export const documentGenerations = (behaviour: Behaviour<OpenDocuments>): void =
     const collection = await prepared(documents)
     t.deepEqual(await contentOf(documents, collection), {})
     t.is(rightOf(await documents.count(collection)), 0)
-    t.is(rightOf(await documents.checkpoint(collection)), beginning)
+    t.is(rightOf(await documents.confirmedCheckpoint(collection)), beginning)
     t.deepEqual(rightOf(await documents.find(collection, byGroup('a'))), [])
     t.is(rightOf(await documents.get(collection, ['k'])).size, 0)
   })
@@ -34,8 +34,8 @@ export const documentGenerations = (behaviour: Behaviour<OpenDocuments>): void =
     const collection = freshCollection()
     t.deepEqual(await contentOf(documents, collection), {})
     t.is(rightOf(await documents.count(collection)), 0)
+    t.is(rightOf(await documents.confirmedCheckpoint(collection)), beginning)
     t.is(rightOf(await documents.checkpoint(collection)), beginning)
-    t.is(rightOf(await documents.progress(collection)), beginning)
     t.is(rightOf(await documents.get(collection, ['k'])).size, 0)
   })
 
@@ -62,7 +62,7 @@ export const documentGenerations = (behaviour: Behaviour<OpenDocuments>): void =
     await apply(documents, collection, [put('k', 1n, { group: 'a', rank: 1 })], 1n)
     rightOf(await documents.prepare(collection))
     t.deepEqual(await contentOf(documents, collection), { k: { group: 'a', rank: 1 } })
-    t.is(rightOf(await documents.checkpoint(collection)), positionAt(1))
+    t.is(rightOf(await documents.confirmedCheckpoint(collection)), positionAt(1))
   })
 
   behaviour('one collection can be prepared several times at the same time', async (t, { documents }) => {
@@ -84,8 +84,8 @@ export const documentGenerations = (behaviour: Behaviour<OpenDocuments>): void =
     t.deepEqual(await contentOf(documents, one), { k: { of: 'one' } })
     t.deepEqual(await contentOf(documents, other), { k: { of: 'other' } })
     t.deepEqual(await contentOf(documents, newer), { k: { of: 'newer' } })
-    t.is(rightOf(await documents.checkpoint(one)), positionAt(1))
-    t.is(rightOf(await documents.checkpoint(newer)), positionAt(3))
+    t.is(rightOf(await documents.confirmedCheckpoint(one)), positionAt(1))
+    t.is(rightOf(await documents.confirmedCheckpoint(newer)), positionAt(3))
   })
 
   behaviour('the next generation is invisible until it is promoted', async (t, { documents }) => {
@@ -94,12 +94,12 @@ export const documentGenerations = (behaviour: Behaviour<OpenDocuments>): void =
     const next = await nextOf(documents, live)
     await apply(documents, next, [put('a', 30n, { group: 'a', rank: 7 }), put('z', 30n, { group: 'a', rank: 8 })], 31n)
     t.deepEqual(await contentOf(documents, live), before)
+    t.is(rightOf(await documents.confirmedCheckpoint(live)), positionAt(10))
     t.is(rightOf(await documents.checkpoint(live)), positionAt(10))
-    t.is(rightOf(await documents.progress(live)), positionAt(10))
     t.deepEqual(keysOf(rightOf(await documents.find(live, byGroup('a')))), ['d', 'a', 'c', 'b'])
     t.deepEqual(await contentOf(documents, next), { a: { group: 'a', rank: 7 }, z: { group: 'a', rank: 8 } })
+    t.is(rightOf(await documents.confirmedCheckpoint(next)), positionAt(31))
     t.is(rightOf(await documents.checkpoint(next)), positionAt(31))
-    t.is(rightOf(await documents.progress(next)), positionAt(31))
     t.is(rightOf(await documents.count(next)), 2)
   })
 
@@ -111,11 +111,11 @@ export const documentGenerations = (behaviour: Behaviour<OpenDocuments>): void =
       await apply(documents, next, [put('a', 3n, { group: 'a', rank: 7 }), put('z', 3n, { group: 'a', rank: 6 })], 4n)
       rightOf(await documents.promote(live))
       t.deepEqual(await contentOf(documents, live), { a: { group: 'a', rank: 7 }, z: { group: 'a', rank: 6 } })
-      t.is(rightOf(await documents.checkpoint(live)), positionAt(4))
+      t.is(rightOf(await documents.confirmedCheckpoint(live)), positionAt(4))
       t.is(rightOf(await documents.count(live)), 2)
       t.deepEqual(keysOf(rightOf(await documents.find(live, byGroup('a')))), ['z', 'a'])
       t.deepEqual(await contentOf(documents, next), {})
-      t.is(rightOf(await documents.checkpoint(next)), beginning)
+      t.is(rightOf(await documents.confirmedCheckpoint(next)), beginning)
     },
   )
 
@@ -128,7 +128,7 @@ export const documentGenerations = (behaviour: Behaviour<OpenDocuments>): void =
       rightOf(await documents.promote(live))
       await apply(documents, live, [put('a', 29n, {}), put('b', 29n, {}), put('c', 31n, { group: 'a', rank: 1 })], 31n)
       t.deepEqual(await contentOf(documents, live), { a: { group: 'a', rank: 7 }, c: { group: 'a', rank: 1 } })
-      t.is(rightOf(await documents.checkpoint(live)), positionAt(31))
+      t.is(rightOf(await documents.confirmedCheckpoint(live)), positionAt(31))
     },
   )
 
@@ -140,7 +140,7 @@ export const documentGenerations = (behaviour: Behaviour<OpenDocuments>): void =
       await apply(documents, next, [put('k', position, { group: 'a', rank: generation })], position)
       rightOf(await documents.promote(live))
       t.deepEqual(await contentOf(documents, live), { k: { group: 'a', rank: generation } })
-      t.is(rightOf(await documents.checkpoint(live)), positionAt(position))
+      t.is(rightOf(await documents.confirmedCheckpoint(live)), positionAt(position))
       t.deepEqual(keysOf(rightOf(await documents.find(live, byGroup('a')))), ['k'])
     }
   })
@@ -153,7 +153,7 @@ export const documentGenerations = (behaviour: Behaviour<OpenDocuments>): void =
     t.deepEqual(await contentOf(documents, live), { k: { group: 'a', rank: 1 } })
     rightOf(await documents.prepare(live))
     t.deepEqual(await contentOf(documents, live), { k: { group: 'a', rank: 1 } })
-    t.is(rightOf(await documents.checkpoint(live)), positionAt(2))
+    t.is(rightOf(await documents.confirmedCheckpoint(live)), positionAt(2))
   })
 
   behaviour('a promoted version takes the place of every other version', async (t, { documents }) => {
@@ -168,7 +168,7 @@ export const documentGenerations = (behaviour: Behaviour<OpenDocuments>): void =
     for (const other of [old, older]) {
       t.false(rightOf(await documents.exists(other)))
       t.deepEqual(await contentOf(documents, other), {})
-      t.is(rightOf(await documents.checkpoint(other)), beginning)
+      t.is(rightOf(await documents.confirmedCheckpoint(other)), beginning)
     }
   })
 
@@ -216,7 +216,7 @@ export const documentGenerations = (behaviour: Behaviour<OpenDocuments>): void =
       await apply(documents, next, [put('z', 50n, { rank })], 50n)
       rightOf(await documents.drop(next))
       t.deepEqual(await contentOf(documents, next), {})
-      t.is(rightOf(await documents.checkpoint(next)), beginning)
+      t.is(rightOf(await documents.confirmedCheckpoint(next)), beginning)
       t.deepEqual(await contentOf(documents, live), before)
     }
     rightOf(await documents.drop({ ...live, generation: 'next' }))
@@ -227,11 +227,11 @@ export const documentGenerations = (behaviour: Behaviour<OpenDocuments>): void =
     const live = await filled(documents)
     rightOf(await documents.drop(live))
     t.deepEqual(await contentOf(documents, live), {})
-    t.is(rightOf(await documents.checkpoint(live)), beginning)
+    t.is(rightOf(await documents.confirmedCheckpoint(live)), beginning)
     rightOf(await documents.prepare(live))
     await apply(documents, live, [put('a', 1n, { group: 'a', rank: 1 })], 1n)
     t.deepEqual(await contentOf(documents, live), { a: { group: 'a', rank: 1 } })
-    t.is(rightOf(await documents.checkpoint(live)), positionAt(1))
+    t.is(rightOf(await documents.confirmedCheckpoint(live)), positionAt(1))
   })
 
   behaviour('dropping an old version leaves the new one', async (t, { documents }) => {
@@ -252,10 +252,10 @@ export const documentGenerations = (behaviour: Behaviour<OpenDocuments>): void =
     const again = await reopen()
     rightOf(await again.prepare(live))
     t.deepEqual(await contentOf(again, live), before)
-    t.is(rightOf(await again.checkpoint(live)), positionAt(21))
+    t.is(rightOf(await again.confirmedCheckpoint(live)), positionAt(21))
     t.deepEqual(keysOf(rightOf(await again.find(live, byGroup('a')))), ['d', 'c', 'b'])
     t.deepEqual(await contentOf(again, next), building)
-    t.is(rightOf(await again.checkpoint(next)), positionAt(31))
+    t.is(rightOf(await again.confirmedCheckpoint(next)), positionAt(31))
     await apply(again, live, [put('a', 19n, {})], 21n)
     t.deepEqual(await contentOf(again, live), before)
     rightOf(await again.promote(live))

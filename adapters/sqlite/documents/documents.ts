@@ -40,7 +40,7 @@ export const sqliteDocuments = (database: SqliteDatabase): Documents => {
       // A table that was replaced, and is not removed yet, may hold what was erased.
       return left.right === 0 ? database.purge() : E.right(false)
     },
+    confirmedCheckpoint: checkpoint,
     checkpoint,
-    progress: checkpoint,
   }
 }

@@ -187,7 +187,7 @@ const widest = Math.max(...readModels.map(({ name }) => name.length))
 /** What the next start of the service would do first: at its last stop a read model may not have been up to date. */
 const catchUp = async (projection: AnyProjection, { store, documents }: Stores): Promise<void> => {
   const live = collectionOf(projection)
-  const checkpoint = orThrow(await documents.checkpoint(live))
+  const checkpoint = orThrow(await documents.confirmedCheckpoint(live))
   for await (const batch of store.history(checkpoint, projection.categories, neverAborted)) {
     await applyBatch(projection, documents, batch)
   }

@@ -109,7 +109,7 @@ export const withinLog = async (
     ...readModels.flatMap((one) => [collectionOf(one), collectionOf(one, 'next')]),
     ...checkpointedNames.map(checkpointCollection),
   ]
-  const inDocuments = furthestIn(await Promise.all(collections.map((one) => documents.progress(one))))
+  const inDocuments = furthestIn(await Promise.all(collections.map((one) => documents.checkpoint(one))))
   const inLog = furthestIn(await Promise.all(checkpointedNames.map((name) => store.checkpoint(name))))
   for (let looks = 1; ; looks += 1) {
     const head = orThrow(await store.head())

@@ -6,25 +6,25 @@ import type { RunningFollower } from '../../../projections/subscriptions/followe
 import type { LeasedFollower } from '../../../projections/subscriptions/leased-follower.js'
 
 /** What a watcher is told of a follower, whichever process it runs in. */
-export type ObservedFollower = Pick<LeasedFollower, 'name' | 'progress' | 'failure' | 'retrying'>
+export type ObservedFollower = Pick<LeasedFollower, 'name' | 'furthestPosition' | 'failure' | 'retrying'>
 
 /** One that runs in each process for itself. */
 export const ofThisProcess = ({ name, position, failure, retrying }: RunningFollower): ObservedFollower => ({
   name,
-  progress: () => Promise.resolve(position()),
+  furthestPosition: () => Promise.resolve(position()),
   failure,
   retrying,
 })
 
 /** How far each follower is behind the head of the log; undefined where that can't be read now. */
 export const lagsOf = (
-  followers: ReadonlyArray<Pick<LeasedFollower, 'progress'>>,
+  followers: ReadonlyArray<Pick<LeasedFollower, 'furthestPosition'>>,
   head: Position,
   time: Pick<Time, 'sleep'>,
 ): Promise<ReadonlyArray<number | undefined>> =>
   Promise.all(
     followers.map(async (one) => {
-      const position = await withinLimit(time, longestLook, one.progress)
+      const position = await withinLimit(time, longestLook, one.furthestPosition)
       return position === undefined ? undefined : Math.max(Number(head - position), 0)
     }),
   )

@@ -11,7 +11,7 @@ import { contacts } from '../../read-models/contacts.js'
 
 export type ContactPorts = {
   readonly store: Pick<EventStore, 'read' | 'readLast'>
-  readonly documents: Pick<Documents, 'progress' | 'get'>
+  readonly documents: Pick<Documents, 'checkpoint' | 'get'>
 }
 
 type Events = ReadonlyArray<ProjectedEvent>
@@ -66,10 +66,13 @@ export const contactAsOf = async (
 const headless: StoreFailure = { kind: 'corrupt', reason: 'a contact has lost its first events' }
 
 /** Undefined where the read model does not show it: then its stream tells. */
-const inReadModel = async ({ progress, get }: ContactPorts['documents'], id: ContactId): Promise<Shown | undefined> => {
+const inReadModel = async (
+  { checkpoint, get }: ContactPorts['documents'],
+  id: ContactId,
+): Promise<Shown | undefined> => {
   const collection = collectionOf(contacts)
   // In this order: up to the checkpoint nothing is lacking.
-  const handled = await progress(collection)
+  const handled = await checkpoint(collection)
   const found = await get(collection, [id])
   if (E.isLeft(handled) || E.isLeft(found)) return undefined
   const { document, position: changedAt }: Partial<Stored> = found.right.get(id) ?? {}

@@ -13,7 +13,7 @@ import { webhookList, type WebhookDocument } from '../../read-models/lists/webho
 
 type Ports = {
   readonly store: Pick<EventStore, 'history' | 'read'>
-  readonly documents: Pick<Documents, 'progress' | 'all' | 'get'>
+  readonly documents: Pick<Documents, 'checkpoint' | 'all' | 'get'>
   readonly logger: Logger
 }
 
@@ -115,7 +115,7 @@ export const followedWebhooks = ({ store, documents, logger }: Ports) => {
     if (upTo === beginning) return
     // The position is read first: a webhook that changes while all are read is then brought up to date by its later
     // events.
-    const shownUpTo = orThrow(await documents.progress(collection))
+    const shownUpTo = orThrow(await documents.checkpoint(collection))
     const unreadable = new Set<WebhookId>()
     for await (const { key, document } of documents.all(collection)) {
       signal.throwIfAborted()

@@ -67,7 +67,7 @@ export const bulkResends = (ports: JobPorts): BulkResends => {
  */
 const runningNow = async ({ documents }: JobPorts) => {
   const shown = collectionOf(resends)
-  const position = orThrow(await documents.checkpoint(shown))
+  const position = orThrow(await documents.confirmedCheckpoint(shown))
   const running: Array<ResendDocument> = []
   const query = { index: 'by_state', equals: ['running'], limit: pageSize }
   for await (const page of pagesOf(documents, shown, query))

@@ -131,8 +131,8 @@ test('where no server answers every operation fails soon, and nothing of the add
     () => documents.find(collection, { index: 'by_group', equals: [], limit: 1 }),
     () => documents.count(collection),
     () => documents.apply(collection, [], positionAt(1)),
+    () => documents.confirmedCheckpoint(collection),
     () => documents.checkpoint(collection),
-    () => documents.progress(collection),
     () => documents.promote(collection),
     () => documents.drop(collection),
   ]
@@ -366,7 +366,7 @@ if (mongoUrl === undefined) {
       rightOf(await documents.apply(own, [{ key: 'k', document, position: positionAt(7) }], positionAt(8)))
       const found = rightOf(await documents.find(own, { index: 'by_group', equals: ['g'], limit: 2 }))
       t.deepEqual(found, [{ key: 'k', document }])
-      t.is(rightOf(await documents.checkpoint(own)), positionAt(8))
+      t.is(rightOf(await documents.confirmedCheckpoint(own)), positionAt(8))
     } finally {
       await close()
     }

@@ -127,7 +127,7 @@ if (mongoUrl === undefined) {
         for (const seen of await Promise.all([byKey(), byIndex(generation), walked()]))
           t.true(whole.includes(seen), seen)
         t.is(rightOf(await other.count(live)), 3)
-        t.is(rightOf(await other.checkpoint(live)), positionAt(1))
+        t.is(rightOf(await other.confirmedCheckpoint(live)), positionAt(1))
       }
       rightOf(await promoting)
       t.is(await byKey(), whole[1] ?? '')
@@ -140,14 +140,14 @@ if (mongoUrl === undefined) {
     async (t, { one, other }) => {
       const live = freshCollection()
       rightOf(await one.prepare(live))
-      t.is(rightOf(await one.checkpoint(live)), positionAt(0))
+      t.is(rightOf(await one.confirmedCheckpoint(live)), positionAt(0))
       rightOf(await one.apply(live, [put('a', 5n, 'old')], positionAt(7)))
       rightOf(await other.prepare(nextOf(live)))
       rightOf(await other.apply(nextOf(live), [put('a', 5n, 'new')], positionAt(6)))
       rightOf(await other.promote(live))
       // Whoever reads in the same process must not hide it.
       rightOf(await one.get(live, ['a', 'b']))
-      t.is(rightOf(await one.progress(live)), positionAt(6))
+      t.is(rightOf(await one.checkpoint(live)), positionAt(6))
       // What it folds is of neither generation until it has started again.
       t.deepEqual(rightOf(await one.getToFold(live, ['a'])), new Map())
       t.deepEqual(
@@ -155,7 +155,7 @@ if (mongoUrl === undefined) {
         E.left({ kind: 'unavailable', reason: `${live.name} was replaced` }),
       )
       t.true(E.isLeft(await one.apply(live, [], positionAt(9))))
-      t.is(rightOf(await one.checkpoint(live)), positionAt(6))
+      t.is(rightOf(await one.confirmedCheckpoint(live)), positionAt(6))
       t.like(rightOf(await one.getToFold(live, ['a'])).get('a'), { document: { group: 'new' } })
       rightOf(await one.apply(live, [put('b', 8n, 'new')], positionAt(8)))
       t.deepEqual(
@@ -174,7 +174,7 @@ if (mongoUrl === undefined) {
     rightOf(await one.apply(live, [put('a', 5n, 'x')], positionAt(7)))
     const confirmations = async () => connection.db.collection('confirmations').findOne()
     const before = await confirmations()
-    t.is(rightOf(await other.progress(live)), positionAt(7))
+    t.is(rightOf(await other.checkpoint(live)), positionAt(7))
     t.deepEqual(await confirmations(), before)
   })
 

@@ -142,7 +142,7 @@ if (mongoUrl === undefined) {
       const { failure } = await followed(projection, documents, 'one')
       t.is(failure, undefined)
       t.deepEqual(await titlesIn(documents, live), ['one'])
-      t.is(rightOf(await documents.checkpoint(live)), positionAt(1))
+      t.is(rightOf(await documents.confirmedCheckpoint(live)), positionAt(1))
     },
   )
 
@@ -290,7 +290,7 @@ if (mongoUrl === undefined) {
       isPromoted.open()
       t.like(await following, { failure: undefined })
       t.deepEqual(await titlesIn(documents, live), ['one', 'two'])
-      t.is(rightOf(await documents.checkpoint(live)), positionAt(2))
+      t.is(rightOf(await documents.confirmedCheckpoint(live)), positionAt(2))
       const { db, close } = database.open()
       const names = (await db.listCollections({}, { nameOnly: true }).toArray()).map(({ name }) => name)
       await close()
@@ -320,7 +320,7 @@ if (mongoUrl === undefined) {
         const failed = await documents.apply(live, [put('k', 1, { title: 'x' })], positionAt(1))
         t.deepEqual(failed, E.left({ kind, reason }))
         t.false(JSON.stringify(failed).includes(wordsOfTheServer))
-        rightOf(await documents.checkpoint(live))
+        rightOf(await documents.confirmedCheckpoint(live))
       }
       rightOf(await documents.apply(live, [put('k', 1, { title: 'x' })], positionAt(1)))
     },
@@ -353,7 +353,7 @@ if (mongoUrl === undefined) {
     const documents = open({ now: () => now })
     rightOf(await documents.prepare(live))
     // As who follows the log begins.
-    rightOf(await documents.checkpoint(live))
+    rightOf(await documents.confirmedCheckpoint(live))
     const log = logOf(
       ...keys.flatMap((some) =>
         Array.from({ length: 100 }, (_, n) => [streamOf(n), defined(n % some, `title ${some}`)] as const),
@@ -377,7 +377,7 @@ if (mongoUrl === undefined) {
       const { sent, documents, log } = await sentForHundreds(opened, 100, 100, 5, 1)
       for (const commands of sent) t.true(commands.length <= 3, commands.join(', '))
       t.is(rightOf(await documents.count(opened.live)), 100)
-      t.is(rightOf(await documents.checkpoint(opened.live)), positionAt(log.length))
+      t.is(rightOf(await documents.confirmedCheckpoint(opened.live)), positionAt(log.length))
     },
   )
 

@@ -203,7 +203,7 @@ const survivorsOf = async (main: Buffer, wal: Buffer): Promise<Survivors> => {
   const documents = sqliteDocuments(database)
   const survivors = {
     log: await logOf(sqliteEventStore(database)),
-    checkpoint: rightOf(await documents.checkpoint(collection)),
+    checkpoint: rightOf(await documents.confirmedCheckpoint(collection)),
     count: rightOf(await documents.get(collection, ['count'])).get('count')?.document?.['count'],
   }
   await database.close()

@@ -166,7 +166,7 @@ test('the documents of a read model that is built are cached by their bytes', as
   }
   const documents = {
     prepare: () => Promise.resolve(E.right(undefined)),
-    checkpoint: () => Promise.resolve(E.right(beginning)),
+    confirmedCheckpoint: () => Promise.resolve(E.right(beginning)),
     getToFold: () => Promise.resolve(E.right(new Map())),
     apply,
   } as unknown as Documents

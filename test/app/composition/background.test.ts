@@ -39,7 +39,7 @@ const open = (...roles: ReadonlyArray<string>) => {
       positionsAsked.push(name)
       return Promise.resolve(beginning)
     },
-    progress: () => Promise.resolve(beginning),
+    furthestPosition: () => Promise.resolve(beginning),
     failure: () => undefined,
     retrying: () => undefined,
     caughtUpTo: () => Promise.resolve(),
@@ -84,7 +84,7 @@ const open = (...roles: ReadonlyArray<string>) => {
       },
       documents: {
         exists: () => Promise.resolve(E.right(isBuilt)),
-        checkpoint: () => Promise.resolve(E.right(7n)),
+        confirmedCheckpoint: () => Promise.resolve(E.right(7n)),
         find: shown,
         values: shown,
       },

@@ -5,8 +5,8 @@ import { manualTime } from '../../kit/time/manual-time.js'
 
 test('however many followers can not tell their position, whoever watches waits for a second in all', async (t) => {
   const time = manualTime()
-  const silent = { progress: () => new Promise<undefined>(() => undefined) }
-  const known = { progress: () => Promise.resolve(positionAt(3)) }
+  const silent = { furthestPosition: () => new Promise<undefined>(() => undefined) }
+  const known = { furthestPosition: () => Promise.resolve(positionAt(3)) }
   const lags = lagsOf([silent, known, ...Array.from({ length: 12 }, () => silent)], positionAt(10), time.process())
   await time.advance(1_000)
   t.deepEqual(await lags, [undefined, 7, ...Array.from({ length: 12 }, () => undefined)])

@@ -173,8 +173,8 @@ export const memoryDocuments = (state: DocumentState, steps: Steps = atOnce): Do
         if (checkpoint > generation.checkpoint) generation.checkpoint = checkpoint
       })
     },
+    confirmedCheckpoint: checkpoint,
     checkpoint,
-    progress: checkpoint,
     promote: (collection) =>
       steps.write(collection.name, () => {
         const next = state.get(keyOf({ ...collection, generation: 'next' }))

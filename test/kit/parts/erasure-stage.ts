@@ -141,7 +141,7 @@ export const openErasureStage = async (empty: EventStore, history: History) => {
         backoff: nextTurn,
       }),
     /** How far the process manager has saved that it has come. */
-    saved: async () => rightOf(await checkpoints.checkpoint(checkpointCollection('eraser'))),
+    saved: async () => rightOf(await checkpoints.confirmedCheckpoint(checkpointCollection('eraser'))),
   }
 }
 

@@ -22,7 +22,7 @@ import { positionAt } from '../../kit/domain/samples.js'
 const handled = (position: number | bigint): EventBatch => ({ events: [], position: positionAt(position) })
 
 const saved = async (documents: Documents, name = 'reactions') =>
-  rightOf(await documents.checkpoint(checkpointCollection(name)))
+  rightOf(await documents.confirmedCheckpoint(checkpointCollection(name)))
 
 test('a checkpoint begins at the beginning and goes on where it was saved', async (t) => {
   const { port: documents, close } = await openSqlite(sqliteDocuments)

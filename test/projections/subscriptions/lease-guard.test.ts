@@ -38,7 +38,7 @@ test('once the lease is lost nothing is written to the read models', async (t) =
   t.false(rightOf(await documents.exists(older)))
   t.true(rightOf(await documents.exists(next)))
   t.is(rightOf(await documents.count(live)), 1)
-  t.is(rightOf(await documents.checkpoint(live)), positionAt(1))
+  t.is(rightOf(await documents.confirmedCheckpoint(live)), positionAt(1))
   await close()
 })
 
@@ -54,7 +54,7 @@ test('the read models can be read with and without the lease', async (t) => {
     t.is(rightOf(await guarded.get(live, ['a'])).size, 1)
     t.is(rightOf(await guarded.find(live, { index: 'by_size', equals: [], limit: 9 })).length, 1)
     t.is(rightOf(await guarded.count(live)), 1)
-    t.is(rightOf(await guarded.checkpoint(live)), positionAt(1))
+    t.is(rightOf(await guarded.confirmedCheckpoint(live)), positionAt(1))
     const keys: Array<string> = []
     for await (const { key } of guarded.all(live)) keys.push(key)
     t.deepEqual(keys, ['a'])

@@ -25,9 +25,9 @@ const countedLooks = (documents: Documents) => {
   let asked = 0
   const counted: Documents = {
     ...documents,
-    progress: (one) => {
+    checkpoint: (one) => {
       asked += 1
-      return documents.progress(one)
+      return documents.checkpoint(one)
     },
   }
   return { counted, asked: () => asked }
@@ -185,23 +185,23 @@ test('the position of a follower is its own where it runs, and the stored one el
   await working
 })
 
-test('the progress of a process manager that has just begun is the further one, where the event store has its checkpoint too', async (t) => {
+test('a process manager that has just begun is at the further position, where the event store has its checkpoint too', async (t) => {
   const { process, write, documents } = await open(t)
   const [first, second] = [await write(), await write()]
   let savedToo: Either<StoreFailure, Position> = E.right(first)
   const { follower: work, hold, go } = process(documents, documents, { checkpoint: () => Promise.resolve(savedToo) })
-  t.is(await work.progress(), first, 'the documents are new')
+  t.is(await work.furthestPosition(), first, 'the documents are new')
   rightOf(await documents.apply(collection, [], second))
-  t.is(await work.progress(), second)
+  t.is(await work.furthestPosition(), second)
   savedToo = E.left({ kind: 'unavailable', reason: 'away' })
-  t.is(await work.progress(), second)
+  t.is(await work.furthestPosition(), second)
   const third = await write()
   const lease = testLease('work')
   const working = work.run(lease)
   await work.caughtUpTo(third, never)
   hold()
   savedToo = E.right(await write())
-  t.is(await work.progress(), third, 'it runs, and knows it best')
+  t.is(await work.furthestPosition(), third, 'it runs, and knows it best')
   go()
   lease.recall()
   await working
@@ -211,7 +211,7 @@ test('a position that can not be read is not known', async (t) => {
   const { process, documents } = await open(t)
   const away: Documents = {
     ...documents,
-    progress: () => Promise.resolve(E.left({ kind: 'unavailable', reason: 'away' })),
+    checkpoint: () => Promise.resolve(E.left({ kind: 'unavailable', reason: 'away' })),
   }
   t.is(await process(away).follower.position(), undefined)
 })
@@ -381,8 +381,8 @@ test('whoever waits while the position can not be read waits on', async (t) => {
   let isAway = true
   const away: Documents = {
     ...documents,
-    progress: (one) =>
-      isAway ? Promise.resolve(E.left({ kind: 'unavailable', reason: 'away' })) : documents.progress(one),
+    checkpoint: (one) =>
+      isAway ? Promise.resolve(E.left({ kind: 'unavailable', reason: 'away' })) : documents.checkpoint(one),
   }
   const [here, elsewhere] = [process(), process(away)]
   const lease = testLease('work')

@@ -82,7 +82,7 @@ const open = async (t: ExecutionContext) => {
         },
       }
     },
-    checkpoint: async () => rightOf(await documents.checkpoint(live)),
+    checkpoint: async () => rightOf(await documents.confirmedCheckpoint(live)),
     count: async (one: AnyProjection = projection) => rightOf(await documents.count(collectionOf(one))),
   }
 }
@@ -394,7 +394,7 @@ test('a rebuild goes on, and loses nothing, where the read model can not be writ
         isFirst = false
         isFailing = true
         await running.caughtUpTo(await define('three'), neverAborted)
-        t.is(rightOf(await documents.checkpoint(collection)), position, 'what was built is there')
+        t.is(rightOf(await documents.confirmedCheckpoint(collection)), position, 'what was built is there')
       }
       return applied
     },

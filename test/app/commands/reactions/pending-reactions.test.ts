@@ -26,8 +26,8 @@ const open = async (t: ExecutionContext) => {
   let isAway = false
   const fallible: Documents = {
     ...documents,
-    progress: (one) =>
-      isAway ? Promise.resolve(E.left({ kind: 'unavailable', reason: 'away' })) : documents.progress(one),
+    checkpoint: (one) =>
+      isAway ? Promise.resolve(E.left({ kind: 'unavailable', reason: 'away' })) : documents.checkpoint(one),
   }
   const reactions = leasedFollower(
     'reactions',

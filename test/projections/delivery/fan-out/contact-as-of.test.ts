@@ -117,16 +117,16 @@ test('an opt-out that comes while a contact is loaded is not shown before it hap
   }
   for (const event of log.slice(0, -1)) await append(event)
   let isOut = false
-  const optingOut: typeof documents.progress = async (collection) => {
+  const optingOut: typeof documents.checkpoint = async (collection) => {
     if (!isOut) {
       isOut = true
       await append(log[150] ?? fail())
       const changes = changesOf(anyProjection(contacts), new Map(), log)
       rightOf(await documents.apply(collection, changes, positionAt(log.length)))
     }
-    return documents.progress(collection)
+    return documents.checkpoint(collection)
   }
-  const ports = { store, documents: { ...documents, progress: optingOut } }
+  const ports = { store, documents: { ...documents, checkpoint: optingOut } }
   t.like(rightOf(await contactAsOf(ports, contactId(), positionAt(150))), { opted_out: false })
 })
 

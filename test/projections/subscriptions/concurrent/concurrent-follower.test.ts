@@ -105,7 +105,7 @@ const openStage = (t: ExecutionContext, { subscribe, checkpointOn = (checkpoint)
       for (const name of names) underWay.get(name)?.end()
       await settled()
     },
-    saved: async () => rightOf(await documents.checkpoint(checkpointCollection('erasing'))),
+    saved: async () => rightOf(await documents.confirmedCheckpoint(checkpointCollection('erasing'))),
   }
 }
 
