@@ -22,7 +22,7 @@ import { guardedCommandHandler, guardedDocuments } from '../../projections/subsc
 import { follow, type FollowPorts, type RunningFollower } from '../../projections/subscriptions/follower.js'
 import { leasedFollower, type LeasedFollower } from '../../projections/subscriptions/leased-follower.js'
 import { buildTogether } from '../../projections/subscriptions/rebuild.js'
-import { rebuildsOf, type Rebuilds } from '../../projections/subscriptions/rebuilds.js'
+import { rebuildsOf, type Rebuilds } from '../../projections/subscriptions/online-rebuilds.js'
 import { runProjection } from '../../projections/subscriptions/runner.js'
 import { reactionsName, type Reactor } from '../commands/reactions/reactor.js'
 import { erasuresOn, type Erasures } from '../commands/erasures.js'

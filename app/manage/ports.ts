@@ -6,7 +6,7 @@ import type { Erasures } from '../commands/erasures.js'
 import type { CurrentStates } from '../commands/states/current-states.js'
 import type { RateLimit } from '../http/rate-limit.js'
 import type { Queries } from '../../projections/queries.js'
-import type { Rebuilds } from '../../projections/subscriptions/rebuilds.js'
+import type { Rebuilds } from '../../projections/subscriptions/online-rebuilds.js'
 
 /** What the management API works with. */
 export type ManagePorts = {

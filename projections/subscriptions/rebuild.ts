@@ -27,22 +27,20 @@ const longestUnsaved = 100
 /** Documents in the cache of one read model, so that one which changes often is seldom read back, in bytes, about. */
 const cachedDocuments = 32_000_000
 
-type Progress = (position: Position) => void
-
 type Ports = {
   readonly store: Pick<EventStore, 'history'>
   /** Does work on the documents. Where a store fails it may do it again: that goes on from where it came to. */
   readonly onDocuments: <A>(work: (documents: Documents) => Promise<A>) => Promise<A>
 }
 
-/** A read model, and where its documents go. */
-type Folded = { readonly projection: AnyProjection; readonly documents: Documents }
+/** A read model that is built, and where its documents go. */
+type BuildTarget = { readonly projection: AnyProjection; readonly documents: Documents }
 
-/** The same, and where its building goes on. */
-type Begun = Folded & { readonly begun: Position }
+/** The same, and from where on the log is folded. */
+type TargetAtCheckpoint = BuildTarget & { readonly from: Position }
 
 /** Builds a read model up to the head of the log, beside the one that is served. */
-export type Build = (one: Folded, store: Pick<EventStore, 'history'>, signal: AbortSignal) => Promise<void>
+export type Build = (target: BuildTarget, store: Pick<EventStore, 'history'>, signal: AbortSignal) => Promise<void>
 
 /**
  * Builds read models anew from the whole log, beside the live ones, all in one pass. Nothing that is served changes
@@ -52,27 +50,34 @@ export type Build = (one: Folded, store: Pick<EventStore, 'history'>, signal: Ab
 export const rebuild = async (
   projections: ReadonlyArray<AnyProjection>,
   { store, onDocuments }: Ports,
-  progress: Progress,
+  onPosition: (position: Position) => void,
 ): Promise<void> => {
   for (const projection of projections)
     await onDocuments(async (documents) => orThrow(await documents.drop(nextOf(projection))))
   await onDocuments(async (documents) => {
-    const folded = await Promise.all(projections.map((projection) => cameTo({ projection, documents })))
-    await foldLog(folded, store, progress, neverAborted)
+    const targets = await Promise.all(projections.map((projection) => targetAtCheckpoint({ projection, documents })))
+    await foldLog(targets, store, onPosition, neverAborted)
   })
 }
 
-const cameTo = async (one: Folded): Promise<Begun> => ({
-  ...one,
-  begun: orThrow(await one.documents.confirmedCheckpoint(nextOf(one.projection))),
+const targetAtCheckpoint = async (target: BuildTarget): Promise<TargetAtCheckpoint> => ({
+  ...target,
+  from: orThrow(await target.documents.confirmedCheckpoint(nextOf(target.projection))),
 })
 
 /**
  * Builds one read model, from where an earlier call came to: its checkpoint tells.
  * @throws as `rebuild` does, and when `signal` aborts; what was built until then stays for the next call
  */
-export const build: Build = async (one, store, signal) => {
-  await foldLog([await cameTo(one)], store, () => undefined, signal)
+export const buildAlone: Build = async (target, store, signal) => {
+  await foldLog([await targetAtCheckpoint(target)], store, () => undefined, signal)
+}
+
+/** A pass over the log that builds all `targets`. `failure`: why it failed, else undefined. */
+type Pass = {
+  readonly targets: Array<TargetAtCheckpoint>
+  readonly signals: Array<AbortSignal>
+  readonly failure: Promise<unknown>
 }
 
 /** In milliseconds: what is found missing within that time is built in one pass. */
@@ -84,31 +89,30 @@ const gathering = 50
  * came to that is furthest behind. One that can't be built holds up no other: then each goes on alone.
  */
 export const buildTogether = (time: Pick<Time, 'sleep'>): Build => {
-  let open:
-    | { readonly folded: Array<Begun>; readonly signals: Array<AbortSignal>; readonly failure: Promise<unknown> }
-    | undefined
+  /** What still takes in what is found missing. */
+  let gathered: Pass | undefined
 
-  const gather = (store: Pick<EventStore, 'history'>) => {
-    const folded: Array<Begun> = []
+  const gather = (store: Pick<EventStore, 'history'>): Pass => {
+    const targets: Array<TargetAtCheckpoint> = []
     const signals: Array<AbortSignal> = []
-    const pass = async (): Promise<void> => {
+    const fold = async (): Promise<void> => {
       await time.sleep(gathering, neverAborted)
-      open = undefined
-      if (folded.length > 1) await foldLog(folded, store, () => undefined, AbortSignal.any(signals))
+      gathered = undefined
+      if (targets.length > 1) await foldLog(targets, store, () => undefined, AbortSignal.any(signals))
     }
-    const failure = pass().then(
+    const failure = fold().then(
       () => undefined,
       (error: unknown) => error,
     )
-    return { folded, signals, failure }
+    return { targets, signals, failure }
   }
 
-  return async (one, store, signal) => {
-    const begun = await cameTo(one)
-    open ??= gather(store)
-    open.folded.push(begun)
-    open.signals.push(signal)
-    const { failure } = open
+  return async (target, store, signal) => {
+    const placed = await targetAtCheckpoint(target)
+    gathered ??= gather(store)
+    gathered.targets.push(placed)
+    gathered.signals.push(signal)
+    const { failure } = gathered
     let failed: unknown
     await abortable(signal, (done) => {
       void failure.then((error) => {
@@ -120,7 +124,7 @@ export const buildTogether = (time: Pick<Time, 'sleep'>): Build => {
     // Tried again soon by all of them, they are built together again. Whoever can't be built meets that alone, and then
     // says so.
     if (failed instanceof Error && !stopsForGood(failed)) throw failed
-    await build(one, store, signal)
+    await buildAlone(target, store, signal)
   }
 }
 
@@ -130,18 +134,18 @@ const nextOf = (projection: AnyProjection): Collection => collectionOf(projectio
 
 /** Folds what none of them has had yet of the log; each ignores what it has had. */
 const foldLog = async (
-  folded: ReadonlyArray<Begun>,
+  targets: ReadonlyArray<TargetAtCheckpoint>,
   store: Pick<EventStore, 'history'>,
-  progress: Progress,
+  onPosition: (position: Position) => void,
   signal: AbortSignal,
 ): Promise<void> => {
-  const builders = await Promise.all(folded.map(builder))
-  const categories = [...new Set(folded.flatMap(({ projection }) => projection.categories))]
+  const writers = await Promise.all(targets.map(writerOf))
+  const categories = [...new Set(targets.flatMap(({ projection }) => projection.categories))]
   let pending: Array<ProjectedEvent> = []
   let bytes = 0
   let batches = 0
-  const [begun = beginning] = folded.map((one) => one.begun).toSorted((one, other) => (one < other ? -1 : 1))
-  let position = begun
+  const [from = beginning] = targets.map((target) => target.from).toSorted((one, other) => (one < other ? -1 : 1))
+  let position = from
 
   /** What was read is folded and written while more is read. A failure is thrown where it is waited for. */
   let writing = Promise.resolve()
@@ -153,13 +157,13 @@ const foldLog = async (
     batches = 0
     await writing
     signal.throwIfAborted()
-    writing = Promise.all(builders.map((build) => build(events, end))).then(() => {
-      progress(end)
+    writing = Promise.all(writers.map((write) => write(events, end))).then(() => {
+      onPosition(end)
     })
     writing.catch(() => undefined)
   }
   try {
-    for await (const batch of store.history(begun, categories, signal)) {
+    for await (const batch of store.history(from, categories, signal)) {
       pending.push(...batch.events)
       bytes += approximateBytes(batch.events)
       batches += 1
@@ -172,13 +176,13 @@ const foldLog = async (
   }
 }
 
-type Builder = (events: ReadonlyArray<ProjectedEvent>, position: Position) => Promise<void>
+type Writer = (events: ReadonlyArray<ProjectedEvent>, position: Position) => Promise<void>
 
-const builder = async ({ projection, documents, begun }: Begun): Promise<Builder> => {
+const writerOf = async ({ projection, documents, from }: TargetAtCheckpoint): Promise<Writer> => {
   const collection = nextOf(projection)
   orThrow(await documents.prepare(collection))
   const cache = new LRUCache<string, Stored>({ maxSize: cachedDocuments, sizeCalculation: approximateBytes })
-  let fresh = begun === beginning
+  let fresh = from === beginning
 
   /** Before the first write there is nothing to read. */
   const load = async (keys: ReadonlyArray<string>): Promise<ReadonlyMap<string, Stored>> => {
@@ -195,8 +199,8 @@ const builder = async ({ projection, documents, begun }: Begun): Promise<Builder
   }
 
   return async (events, position) => {
-    if (position <= begun) return
-    const mine = events.filter((event) => event.position > begun && projection.keyOf(event) !== undefined)
+    if (position <= from) return
+    const mine = events.filter((event) => event.position > from && projection.keyOf(event) !== undefined)
     const before = await load(keysToRead(projection, mine))
     const changes = changesOf(projection, before, mine)
     writtenOrThrow(projection, await documents.apply(collection, changes, position))

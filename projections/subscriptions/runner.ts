@@ -4,7 +4,7 @@ import { E } from '../../domain/prelude.js'
 import { orThrow } from '../../domain/store-failed.js'
 import { follow, type FollowPorts, type RunningFollower } from './follower.js'
 import type { Documents, Stored } from '../ports.js'
-import { build as buildAlone, type Build } from './rebuild.js'
+import { buildAlone, type Build } from './rebuild.js'
 import { changesOf, collectionOf, keysToRead, writtenOrThrow, type AnyProjection } from '../projection.js'
 
 /** One in so many batches that change nothing saves the checkpoint, since each save is a write. */

@@ -14,7 +14,7 @@ import { collectionOf, type AnyProjection } from '../../../projections/projectio
 import { readModels } from '../../../projections/read-models/registry.js'
 import { exponentialBackoff } from '../../../projections/subscriptions/retries/backoff.js'
 import { guardedDocuments } from '../../../projections/subscriptions/lease-guard.js'
-import { build as buildOne, rebuild } from '../../../projections/subscriptions/rebuild.js'
+import { buildAlone, rebuild } from '../../../projections/subscriptions/rebuild.js'
 import { applyBatch } from '../../../projections/subscriptions/runner.js'
 import { areStoresShared, type Config } from '../../composition/config.js'
 import { storeBackoff } from '../../composition/followers.js'
@@ -108,7 +108,7 @@ const rebuildAndPromote = async (
     const all: Array<Verdict> = []
     for (const projection of projections) {
       // Where the leases were lost meanwhile another process may have dropped it.
-      await buildOne({ projection, documents: guarded }, store, neverAborted)
+      await buildAlone({ projection, documents: guarded }, store, neverAborted)
       all.push(await compared(projection, { store, documents: guarded }, trying))
     }
     return all

@@ -1,7 +1,7 @@
 import { objectWith, optional, refined, t } from '../../../domain/codec.js'
 import { E, flow, pipe, TE } from '../../../domain/prelude.js'
 import { readModels } from '../../../projections/read-models/registry.js'
-import type { Rebuilds } from '../../../projections/subscriptions/rebuilds.js'
+import type { Rebuilds } from '../../../projections/subscriptions/online-rebuilds.js'
 import type { Endpoint } from '../../http/endpoint.js'
 import type { Problem } from '../../http/problem.js'
 import { answer, bind, withBody } from '../../http/steps.js'

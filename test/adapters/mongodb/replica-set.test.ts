@@ -7,7 +7,7 @@ import type { Time } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import type { Change, Collection, Documents } from '../../../projections/ports.js'
 import { anyProjection, collectionOf, type AnyProjection } from '../../../projections/projection.js'
-import { build } from '../../../projections/subscriptions/rebuild.js'
+import { buildAlone } from '../../../projections/subscriptions/rebuild.js'
 import { applyBatch, runProjection } from '../../../projections/subscriptions/runner.js'
 import { newEvent } from '../../kit/domain/new-events.js'
 import { logOf } from '../../kit/domain/log.js'
@@ -121,7 +121,7 @@ if (mongoUrl === undefined) {
       logger,
       backoff: nextTurn,
       time: turnTime,
-      build,
+      build: buildAlone,
       isWaitedFor: false,
     })
     await following.caughtUpTo(rightOf(await store.head()), neverAborted)

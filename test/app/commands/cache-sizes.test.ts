@@ -12,7 +12,7 @@ import { E } from '../../../domain/prelude.js'
 import { playbookVersions } from '../../../projections/from-streams/playbook-versions.js'
 import type { Documents } from '../../../projections/ports.js'
 import { anyProjection, type Projection } from '../../../projections/projection.js'
-import { build } from '../../../projections/subscriptions/rebuild.js'
+import { buildAlone } from '../../../projections/subscriptions/rebuild.js'
 import { accountId, playbookId, positionAt } from '../../kit/domain/samples.js'
 import { reachable } from '../../kit/parts/reachable.js'
 import { turnTime } from '../../kit/time/turns.js'
@@ -170,7 +170,7 @@ test('the documents of a read model that is built are cached by their bytes', as
     getToFold: () => Promise.resolve(E.right(new Map())),
     apply,
   } as unknown as Documents
-  await build({ projection: anyProjection(projection), documents }, { history }, neverAborted)
+  await buildAlone({ projection: anyProjection(projection), documents }, { history }, neverAborted)
   t.true(held.length >= 10)
   // Beside those of the batch that is written.
   t.true(

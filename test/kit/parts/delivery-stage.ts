@@ -17,7 +17,7 @@ import { webhookShardOf, webhookShards } from '../../../projections/delivery/web
 import { deliveryWorker } from '../../../projections/delivery/worker.js'
 import { follow } from '../../../projections/subscriptions/follower.js'
 import { anyProjection, collectionOf, type AnyProjection } from '../../../projections/projection.js'
-import { build } from '../../../projections/subscriptions/rebuild.js'
+import { buildAlone } from '../../../projections/subscriptions/rebuild.js'
 import { runProjection } from '../../../projections/subscriptions/runner.js'
 import { leasedFollower, type LeasedFollower } from '../../../projections/subscriptions/leased-follower.js'
 import { failingWork } from '../../../projections/subscriptions/retries/failing-work.js'
@@ -71,7 +71,8 @@ export const openStage = async (watched: (store: EventStore) => EventStore = (st
     leasedFollower(
       projection.name,
       collectionOf(projection),
-      () => runProjection(projection, { ...following, time: turnTime, documents, build, isWaitedFor: true }),
+      () =>
+        runProjection(projection, { ...following, time: turnTime, documents, build: buildAlone, isWaitedFor: true }),
       { documents, pollBackoff: nextTurn },
     )
   const deliveriesFollower = readModel(anyProjection(deliveries))

@@ -10,7 +10,7 @@ import { exponentialBackoff, type Backoff } from '../../../projections/subscript
 import { follow, type Follower, type FollowPorts } from '../../../projections/subscriptions/follower.js'
 import { guardedCommandHandler, guardedDocuments } from '../../../projections/subscriptions/lease-guard.js'
 import { leasedFollower, type LeasedFollower } from '../../../projections/subscriptions/leased-follower.js'
-import { build } from '../../../projections/subscriptions/rebuild.js'
+import { buildAlone } from '../../../projections/subscriptions/rebuild.js'
 import { runProjection } from '../../../projections/subscriptions/runner.js'
 import { collectionOf, type AnyProjection } from '../../../projections/projection.js'
 import { cachedHandler, sharedHandler } from '../parts/command-handlers.js'
@@ -103,7 +103,7 @@ export const virtualFollowers = ({
             ...following,
             time,
             documents: guardedDocuments(documents, lease),
-            build,
+            build: buildAlone,
             isWaitedFor: isShared,
           }),
         leased,

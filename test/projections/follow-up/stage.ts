@@ -31,7 +31,7 @@ import { messages } from '../../../projections/read-models/messages.js'
 import { follow } from '../../../projections/subscriptions/follower.js'
 import { leasedFollower } from '../../../projections/subscriptions/leased-follower.js'
 import { usageIn } from '../../../projections/read-models/messages.js'
-import { build } from '../../../projections/subscriptions/rebuild.js'
+import { buildAlone } from '../../../projections/subscriptions/rebuild.js'
 import { runProjection } from '../../../projections/subscriptions/runner.js'
 import { failingWork } from '../../../projections/subscriptions/retries/failing-work.js'
 import { openAccountState } from '../../kit/domain/account-state.js'
@@ -354,7 +354,14 @@ export const openFollowUpStage = (
         leasedFollower(
           projection.name,
           collectionOf(projection),
-          () => runProjection(projection, { ...following, time: turnTime, documents, build, isWaitedFor: true }),
+          () =>
+            runProjection(projection, {
+              ...following,
+              time: turnTime,
+              documents,
+              build: buildAlone,
+              isWaitedFor: true,
+            }),
           { documents, pollBackoff: nextTurn },
         )
       const followUpsFollower = readModel(anyProjection(followUps))

@@ -17,7 +17,7 @@ import { notices } from '../../../projections/read-models/notices.js'
 import { mailer } from '../../../projections/notices/mailer.js'
 import type { Mail } from '../../../projections/notices/mail-transport.js'
 import { anyProjection, collectionOf } from '../../../projections/projection.js'
-import { build } from '../../../projections/subscriptions/rebuild.js'
+import { buildAlone } from '../../../projections/subscriptions/rebuild.js'
 import { runProjection } from '../../../projections/subscriptions/runner.js'
 import { leasedFollower } from '../../../projections/subscriptions/leased-follower.js'
 import { failingWork } from '../../../projections/subscriptions/retries/failing-work.js'
@@ -71,7 +71,7 @@ const openStage = async (
         backoff: nextTurn,
         time: turnTime,
         documents,
-        build,
+        build: buildAlone,
         isWaitedFor: true,
       })
     const follower = leasedFollower(readModel.name, collectionOf(readModel), start, {

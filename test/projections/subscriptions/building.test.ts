@@ -7,7 +7,7 @@ import { E } from '../../../domain/prelude.js'
 import { StoreFailed } from '../../../domain/store-failed.js'
 import type { Documents } from '../../../projections/ports.js'
 import { anyProjection, collectionOf, type Projection } from '../../../projections/projection.js'
-import { build, buildTogether, rebuild } from '../../../projections/subscriptions/rebuild.js'
+import { buildAlone, buildTogether, rebuild } from '../../../projections/subscriptions/rebuild.js'
 import { runProjection } from '../../../projections/subscriptions/runner.js'
 import { newEvent } from '../../kit/domain/new-events.js'
 import { accountId, conversionId, positionAt } from '../../kit/domain/samples.js'
@@ -90,7 +90,7 @@ const open = async (t: ExecutionContext, interrupt: (write: number) => 'fail' | 
         logger: recordingLogger(),
         backoff: nextTurn,
         time: turnTime,
-        build,
+        build: buildAlone,
         isWaitedFor: false,
       }),
   }
@@ -167,7 +167,7 @@ test('while a building writes it reads on, by one write at most, and no two writ
       return applied
     },
   }
-  const building = build({ projection, documents: held }, store, neverAborted)
+  const building = buildAlone({ projection, documents: held }, store, neverAborted)
   await until('the next write is read', 60_000, () => read.events === 2 * chunk)
   await settled()
   t.deepEqual([letGo.length, read.events], [1, 2 * chunk])
@@ -191,7 +191,7 @@ test('a building that is told to stop while it writes begins no other write', as
     },
   }
   const stopping = new AbortController()
-  const building = build({ projection, documents: held }, store, stopping.signal)
+  const building = buildAlone({ projection, documents: held }, store, stopping.signal)
   await until('the next write is read', 60_000, () => read.events === 2 * chunk)
   const stopped = new Error('stopped')
   stopping.abort(stopped)
@@ -212,7 +212,7 @@ test('a building saves how far it has come, however few events there are', async
     }
   }
   const rare = { ...store, history }
-  const ports = { logger: recordingLogger(), backoff: nextTurn, time: turnTime, build, isWaitedFor: false }
+  const ports = { logger: recordingLogger(), backoff: nextTurn, time: turnTime, build: buildAlone, isWaitedFor: false }
   const { caughtUpTo, stop } = runProjection(projection, { ...ports, store: rare, documents })
   await caughtUpTo(positionAt(250), neverAborted)
   await stop()
@@ -239,7 +239,7 @@ test('of large events a building folds fewer before it writes, by their bytes', 
       return documents.apply(collection, [], position)
     },
   }
-  await build({ projection, documents: counted }, { history }, neverAborted)
+  await buildAlone({ projection, documents: counted }, { history }, neverAborted)
   t.is(
     written.reduce((sum, count) => sum + count, 0),
     large,

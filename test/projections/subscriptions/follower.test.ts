@@ -5,7 +5,7 @@ import type { NewEvent } from '../../../domain/ports.js'
 import { beginning } from '../../../domain/event.js'
 import { follow, type FollowPorts } from '../../../projections/subscriptions/follower.js'
 import { anyProjection, collectionOf, type Projection } from '../../../projections/projection.js'
-import { build } from '../../../projections/subscriptions/rebuild.js'
+import { buildAlone } from '../../../projections/subscriptions/rebuild.js'
 import { runProjection } from '../../../projections/subscriptions/runner.js'
 import { rightOf } from '../../kit/right-of.js'
 import { nextTurn, turnTime, settled } from '../../kit/time/turns.js'
@@ -48,7 +48,13 @@ const picky = (name: string, chokesOn: string): Projection<Titles> => ({
 test('an event that can not be folded stops its projection loudly, and no other', async (t) => {
   const { store, documents, ports, lines, close } = await openPorts()
   const run = (projection: Projection<Titles>) =>
-    runProjection(anyProjection(projection), { ...ports, time: turnTime, documents, build, isWaitedFor: false })
+    runProjection(anyProjection(projection), {
+      ...ports,
+      time: turnTime,
+      documents,
+      build: buildAlone,
+      isWaitedFor: false,
+    })
   const stopping = run(picky('picky', 'the secret one'))
   const going = run(picky('easy', 'nothing'))
   for (const [n, title] of ['first', 'the secret one', 'last'].entries()) {

@@ -9,7 +9,7 @@ import { guardedDocuments } from '../../../projections/subscriptions/lease-guard
 import type { RunningFollower } from '../../../projections/subscriptions/follower.js'
 import type { Documents } from '../../../projections/ports.js'
 import { anyProjection, collectionOf, type AnyProjection, type Projection } from '../../../projections/projection.js'
-import { build } from '../../../projections/subscriptions/rebuild.js'
+import { buildAlone } from '../../../projections/subscriptions/rebuild.js'
 import { runProjection } from '../../../projections/subscriptions/runner.js'
 import { testLease } from '../../kit/parts/lease.js'
 import { newEvent } from '../../kit/domain/new-events.js'
@@ -69,7 +69,7 @@ const open = async (t: ExecutionContext) => {
         logger: recordingLogger(),
         backoff: nextTurn,
         time: turnTime,
-        build,
+        build: buildAlone,
         isWaitedFor: false,
         ...changed,
       })
