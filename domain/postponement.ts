@@ -24,9 +24,10 @@ const ownConsentLookAgainAfter = 5 * 60_000
 /** In milliseconds: what waits for so long for a month that is not used up is dropped. */
 export const longestLimited = 24 * 60 * 60_000
 
-/** Why it waits, or was dropped. */
+/** Why it waits, or was dropped. Stored in events, by which it is known again: never reword it. */
 export const segmentsUsedUp = "the account's segments of this month are used up"
 
+/** Stored and known again likewise. */
 const accountDisabled = 'the account is disabled'
 
 const waitsForAccount: ReadonlySet<string> = new Set([accountDisabled, segmentsUsedUp])
