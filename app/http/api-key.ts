@@ -15,10 +15,10 @@ export const newApiKey = (ids: Pick<Ids, 'ulid' | 'secret'>, accountId: AccountI
 
 type NamedIds = { readonly accountId: AccountId; readonly apiKeyId: ApiKeyId }
 
-/** The account that a key opens, and the key's own id; undefined for a text that has not the form of a key. */
+/** The account that a key opens, and the key's own id; undefined for a text that names none. */
 export const idsInApiKey = (text: string): NamedIds | undefined => {
-  const [accountId, apiKeyId, , rest] = text.split('.')
-  return AccountId.is(accountId) && ApiKeyId.is(apiKeyId) && rest === undefined ? { accountId, apiKeyId } : undefined
+  const [accountId, apiKeyId] = text.split('.')
+  return AccountId.is(accountId) && ApiKeyId.is(apiKeyId) ? { accountId, apiKeyId } : undefined
 }
 
 const hashOf = (apiKey: string): string => createHash('sha256').update(apiKey).digest('base64url')
