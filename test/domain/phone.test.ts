@@ -34,6 +34,12 @@ test('a text without a possible number is none', (t) => {
   for (const text of texts) t.is(phoneFromText(text), undefined, text)
 })
 
+test('a number of more digits than E.164 has is none', (t) => {
+  // In some countries one may have 17.
+  t.is(phoneFromText('+49 30 12345678901'), '+493012345678901')
+  t.is(phoneFromText('+49 30 123456789012'), undefined)
+})
+
 test('ten digits mean the same number however they are written', (t) => {
   const digit = (min: number) => fc.integer({ min, max: 9 })
   const areaCode = fc.tuple(digit(2), digit(0), digit(0)).map((digits) => digits.join(''))

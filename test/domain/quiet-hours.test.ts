@@ -3,7 +3,14 @@ import fc from 'fast-check'
 import assert from 'node:assert/strict'
 import { instantFromText, instantOf, millisecondsOf, type Instant } from '../../domain/instant.js'
 import { defaultSettings } from '../../domain/playbook-settings.js'
-import { nextAllowed, quietFrom, sendingHoursOf, sendingTime, type SendingHours } from '../../domain/quiet-hours.js'
+import {
+  dayIsFullUntil,
+  nextAllowed,
+  quietFrom,
+  sendingHoursOf,
+  sendingTime,
+  type SendingHours,
+} from '../../domain/quiet-hours.js'
 import { continentalZones } from '../../domain/us-places.js'
 import { stateHours } from '../../domain/state-hours.js'
 import { holds } from '../kit/domain/property.js'
@@ -137,6 +144,14 @@ test('Florida, Oklahoma and Maryland allow three messages in 24 hours, wherever 
     t.is(hoursIn([newYork], defaultSettings, 'TX', state).messagesIn24Hours, 3, state)
   }
   t.is(hoursIn([newYork], defaultSettings, 'TX').messagesIn24Hours, undefined)
+})
+
+test('the next message waits until fewer than the state allows were sent within 24 hours, however many were', (t) => {
+  const hours = hoursIn([newYork], defaultSettings, 'FL')
+  const sent = ['09:00', '10:00', '11:00', '12:00'].map((time) => at(`2026-11-24T${time}-05:00`))
+  t.is(dayIsFullUntil(hours, sent.slice(0, 2)), undefined)
+  t.is(dayIsFullUntil(hours, sent.slice(0, 3)), at('2026-11-25T09:00-05:00'))
+  t.is(dayIsFullUntil(hours, sent), at('2026-11-25T10:00-05:00'))
 })
 
 test('a playbook without quiet hours switches off the rules of the states, too', (t) => {

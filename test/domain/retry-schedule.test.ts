@@ -1,13 +1,14 @@
 import test from 'ava'
 import fc from 'fast-check'
 import assert from 'node:assert/strict'
-import { millisecondsOf } from '../../domain/instant.js'
+import { millisecondsOf, type Instant } from '../../domain/instant.js'
 import { holds } from '../kit/domain/property.js'
 import { at } from '../kit/domain/samples.js'
 import {
   deliveryRetries,
   messageRetryAt,
   nextAttemptAt,
+  nextCopyErasureAt,
   nextMailAttemptAt,
   nextMessageTryAt,
   noticeRetries,
@@ -64,6 +65,13 @@ test('a message is tried 28 times; while its sender is blocked no try is the las
   t.is(messageRetryAt(28, 'unreached', at()), undefined)
   t.is(messageRetryAt(28, 'failed', at()), undefined)
   t.is(messageRetryAt(28, 'sender-blocked', at()), nextMessageTryAt(28, at()))
+})
+
+test('a provider is asked to erase its copy for two weeks: again after an hour, and then once a day', (t) => {
+  const asked: Array<Instant> = []
+  for (let next: Instant | undefined = at(); next !== undefined; next = nextCopyErasureAt(asked.length, next))
+    asked.push(next)
+  t.deepEqual(asked, [at(), ...upTo(14).map((day) => at(hours + (day - 1) * 24 * hours))])
 })
 
 test('mailing is tried for about four days: after a minute, then twice as late each time, four hours at most', (t) => {
