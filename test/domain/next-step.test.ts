@@ -119,6 +119,16 @@ test('a step that was decided and whose message never began is decided again', (
   t.like(next(at(1), { engaged: [begun], message: [] }), { kind: 'send', step: 0, attempt: 2 })
 })
 
+test('a try of a step is begun once, each after the one before it', (t) => {
+  const begin = (attempt: number) => ({ type: 'BeginStep', step: 0, attempt, messageId: first, at: at() }) as const
+  const again: EngagementEvent = { ...begun, data: { ...begun.data, attempt: 2 } }
+  given(t, engagement, started).when(begin(1)).then(begun)
+  given(t, engagement, started, begun).when(begin(1)).isAlreadySo()
+  given(t, engagement, started, begun).when(begin(2)).then(again)
+  given(t, engagement, started, begun).when(begin(3)).refuses('step-not-due')
+  given(t, engagement, started, begun, again).when(begin(1)).refuses('step-not-due')
+})
+
 test('a try that failed is repeated when its time has come', (t) => {
   const failed: MessageEvent = {
     type: 'MessageAttemptFailed',
@@ -184,6 +194,21 @@ test('a contact whose steps end for a newer lead is given up after its last step
   t.deepEqual(next(at(60 * minute), { ...known, engaged }), { kind: 'end-steps', givesUpAt: gives_up_at })
 })
 
+test('a contact whose last message was withdrawn for a newer lead is given up all the same', (t) => {
+  const withdrawn: MessageEvent = {
+    type: 'MessageFailed',
+    data: { ...ids, attempt: 1, kind: 'withdrawn', reason: 'the contact has a newer lead' },
+  }
+  const data = { ...ids, attempt: 1, reason: 'HTTP 503', next_attempt_at: at(minute) }
+  const message: ReadonlyArray<MessageEvent> = [sending, { type: 'MessageAttemptFailed', data }, withdrawn]
+  const stepsEnded: EngagementEvent = {
+    type: 'StepsEnded',
+    data: { engagement_id: engagementId(), gives_up_at: at(600 * minute) },
+  }
+  t.like(next(at(minute), { engaged: [begun], message, newer: 'writes' }), { kind: 'end-steps' })
+  t.like(next(at(600 * minute), { engaged: [begun, stepsEnded], message, newer: 'writes' }), { kind: 'end-silence' })
+})
+
 test('of a contact whose newer lead awaits its consent the older one waits, since that may be refused', (t) => {
   t.like(next(at(minute), { newer: 'awaits-consent' }), { kind: 'postpone', step: 0, until: at(61 * minute) })
 })
@@ -209,6 +234,12 @@ test('what is due at night waits for the morning', (t) => {
   const postponed = next(at(), { quiet: { from: '21:00', to: '08:00' } })
   t.is(postponed.kind, 'postpone')
   t.true(postponed.kind === 'postpone' && postponed.until > at(3 * 60 * minute))
+})
+
+test('a message is good until the night begins', (t) => {
+  // Noon in UTC is 4 in the morning of California.
+  t.like(next(at(), { quiet: { from: '04:30', to: '03:30' } }), { kind: 'send', validUntil: at(30 * minute) })
+  t.like(next(at()), { kind: 'send', validUntil: undefined })
 })
 
 test('a consent is checked when the first message is due, and the message waits for it', (t) => {
@@ -323,6 +354,21 @@ test('a reply holds steps back for a day, and puts off giving up by what the pla
   )
 })
 
+test('a reply that is recorded after a later one holds the steps back no shorter', (t) => {
+  const reply = (n: number, pausedUntil: number): EngagementEvent => ({
+    type: 'ContactReplied',
+    data: {
+      engagement_id: engagementId(),
+      message_id: messageId(n),
+      paused_until: at(pausedUntil),
+      gives_up_at: at(600 * minute),
+    },
+  })
+  const engaged = [reply(2, 20 * minute), reply(1, 10 * minute)]
+  t.deepEqual(next(at(10 * minute), { engaged }), { kind: 'nothing' })
+  t.like(next(at(20 * minute), { engaged }), { kind: 'send' })
+})
+
 test('while a member has paused it, or a call is scheduled, nobody is given up', (t) => {
   const until = at(10_080 * minute)
   const paused: EngagementEvent = { type: 'EngagementPaused', data: { engagement_id: engagementId(), until } }
@@ -383,6 +429,9 @@ test('a message that is longer than what is left of the month waits: six hours, 
   t.like(later(1_200), { kind: 'postpone', until: at(1_440 * minute), limitedSince })
   t.like(later(1_440), { kind: 'skip', step: 0 })
   t.like(later(1_440, 1), { kind: 'send' })
+  const data = { engagement_id: engagementId(), step: 0, until: at(1_440 * minute), reason: 'quiet hours' }
+  const engaged: ReadonlyArray<EngagementEvent> = [postponed(at(360 * minute)), { type: 'StepPostponed', data }]
+  t.like(next(at(1_440 * minute), { segmentsLeft: 0, engaged }), { kind: 'skip' }, 'a night in between counts, too')
   const lastHour = at((16 * 24 + 11) * 60 * minute)
   t.like(next(lastHour, { segmentsLeft: 0 }), { kind: 'postpone', until: at((16 * 24 + 12) * 60 * minute) })
 })

@@ -292,3 +292,17 @@ test('an opt-out by a text is heard by the conversation that it answers, which i
     { ...first[2], optedOutBefore: true, reportId: reportId() },
   ])
 })
+
+test('an opt-out is confirmed, and HELP answered, within five minutes or not at all', (t) => {
+  const expires_at = at(1000 + 5 * 60_000)
+  const requested = (event: DomainEvent) =>
+    reactionsTo(event).flatMap(({ command }) => (command.type === 'RequestMessage' ? [command.request] : []))
+  const optedOut = { engagement_id: engagementId(), confirmation: messageIds }
+  t.deepEqual(requested({ type: 'ContactOptedOut', data: optedOut }), [
+    { purpose: 'confirmation', text: null, expires_at },
+  ])
+  const help = { text: 'HELP', meaning: 'help', answer: 'help', paused_until: at(), gives_up_at: at() } as const
+  t.deepEqual(requested({ type: 'MessageReceived', data: { ...messageIds, ...help } }), [
+    { purpose: 'help', text: null, expires_at },
+  ])
+})

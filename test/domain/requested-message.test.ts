@@ -103,6 +103,13 @@ test('what a member wrote waits for the end of the quiet hours', (t) => {
   t.like(next('member', { quiet: allDay }), { kind: 'postpone', reason: 'quiet hours' })
 })
 
+test('what a member wrote is good until the night begins, where that comes before it expires', (t) => {
+  // Noon in UTC is 4 in the morning of California.
+  const quiet = { from: '04:30', to: '03:30' }
+  t.like(next('member', { quiet }), { kind: 'send', validUntil: at(30 * minute) })
+  t.like(next('member', { quiet: { ...quiet, from: '05:30' } }), { kind: 'send', validUntil: at(60 * minute) })
+})
+
 test('what a member wrote has the consent checked, and waits until it is verified', (t) => {
   t.deepEqual(next('member', { consent: 'awaited' }), { kind: 'check-consent', check: 1 })
   const checked = { check: 1, reason: 'status 503', failed_at: at(), next_check_at: at(minute) }

@@ -1,4 +1,5 @@
 import test, { type ExecutionContext } from 'ava'
+import { later } from '../../../domain/instant.js'
 import { StoreFailed } from '../../../domain/store-failed.js'
 import { accountId, at, engagementId, messageId, phone } from '../../kit/domain/samples.js'
 import { waitedTime } from '../../kit/time/turns.js'
@@ -170,6 +171,22 @@ test('what a provider could not take is tried again, as a step that is decided a
     ...['StepBegun', 'MessageTriedAgain', 'MessageSent'],
   ])
 })
+
+for (const [asks, retryAt, next] of [
+  ['a later try is heeded', at(120_000), at(120_000)],
+  ['a sooner one than the schedule has is not', at(1_000), nextTry],
+] as const)
+  test(`a provider that asks for ${asks}`, async (t) => {
+    const answers = [{ ...failed, retryAt }, accepted]
+    const stage = await openStage(t, () => answers.shift() ?? accepted)
+    await stage.takeStep(1)
+    stage.toTime(later(next, -1))
+    await stage.takeStep(1)
+    t.is(stage.sent.length, 1)
+    stage.toTime(next)
+    await stage.takeStep(1)
+    t.is(stage.sent.length, 2)
+  })
 
 test('a conversation that ended between two tries is not written to any more', async (t) => {
   const stage = await openStage(t, () => failed)
