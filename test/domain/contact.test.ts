@@ -401,6 +401,15 @@ test('a lead that the contact may not remember is engaged only once its own stre
     .then(engaged(200, { submittedAt: at(50_000), engagedAt: at(150_001), supersedes: [engagementId(51)] }))
 })
 
+test('of the leads that a contact does not remember any more the one that was submitted last counts', (t) => {
+  // The clock of the process that took the first one was ahead.
+  const ahead = { submittedAt: at(900_000) }
+  const others = Array.from({ length: 101 }, (_, n) => engaged(n + 2))
+  given(t, contact, created, engaged(1, ahead), ...others)
+    .when(engageLead(1, ahead))
+    .refuses('lead-not-remembered')
+})
+
 test('what these events make of a contact is version 4 of its snapshot: what differs from it needs another version', (t) => {
   const converted: ContactEvent = {
     type: 'ContactConverted',
