@@ -2,14 +2,19 @@ import test from 'ava'
 import { requestErasure, erasuresOn, type Erasures } from '../../../app/commands/erasures.js'
 import type { ClientCommands } from '../../../app/commands/client-commands.js'
 import { abortable } from '../../../domain/abortable.js'
+import type { Decider } from '../../../domain/decider.js'
 import { erasureIdOf } from '../../../domain/derived-id.js'
 import { erasure } from '../../../domain/erasure.js'
+import type { Position } from '../../../domain/event.js'
+import type { DomainEvent } from '../../../domain/events.js'
+import { lead } from '../../../domain/lead.js'
+import type { AnyCommand } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import { collectionOf } from '../../../projections/projection.js'
 import { contacts } from '../../../projections/read-models/contacts.js'
 import { logOf } from '../../kit/domain/log.js'
 import { writeHistory } from '../../kit/domain/lively-history.js'
-import { accountId, at, contactId, positionAt, uuid } from '../../kit/domain/samples.js'
+import { accountId, at, contactId, leadFacts, leadId, positionAt, uuid } from '../../kit/domain/samples.js'
 import { memoryEventStore, memoryLog } from '../../kit/memory/event-store.js'
 import { documentState, memoryDocuments } from '../../kit/memory/documents.js'
 import { sharedHandler } from '../../kit/parts/command-handlers.js'
@@ -96,6 +101,8 @@ const waitingStage = async () => {
   const documents = memoryDocuments(documentState())
   const time = manualTime()
   let passed = (): void => undefined
+  /** How far the read models have come; undefined: to the end. */
+  let shown: Position | undefined
   const { ended } = erasuresOn({
     commandHandler,
     store,
@@ -106,7 +113,12 @@ const waitingStage = async () => {
           return undefined
         }),
     },
-    readModelFollowers: [],
+    readModelFollowers: [
+      {
+        caughtUpTo: () => Promise.resolve(),
+        position: async () => shown ?? rightOf(await store.head()),
+      },
+    ],
     documents,
     builds: [build],
     purges: [],
@@ -114,19 +126,23 @@ const waitingStage = async () => {
     time: time.process(),
   })
   const facts = { erasure_id: erasureId, account_id: accountId(), contact_id: contactId(), by: 'ticket-1' }
-  const execute = async (
-    command:
-      | { readonly type: 'RequestErasure'; readonly facts: typeof facts }
-      | { readonly type: 'CompleteErasure'; readonly summary: typeof summary },
+  const execute = async <State, Command extends AnyCommand, Event extends DomainEvent>(
+    decider: Decider<State, Command, Event, never>,
+    id: string,
+    command: Command,
     n: number,
-  ) => rightOf(await commandHandler.execute(erasure, erasureId, command, { actor: 'test', eventId: () => uuid(n) }))
-  const { events } = await execute({ type: 'RequestErasure', facts }, 1)
+  ) => rightOf(await commandHandler.execute(decider, id, command, { actor: 'test', eventId: () => uuid(n) }))
+  const { events } = await execute(erasure, erasureId, { type: 'RequestErasure', facts }, 1)
   return {
     time,
     documents,
+    execute,
+    shows: (position: Position | undefined) => {
+      shown = position
+    },
     ended: ended(erasureId, events[0]?.position),
     endedBefore: () => ended(erasureId, undefined),
-    complete: () => execute({ type: 'CompleteErasure', summary }, 2),
+    complete: () => execute(erasure, erasureId, { type: 'CompleteErasure', summary }, 2),
     passed: () => {
       passed()
     },
@@ -161,5 +177,19 @@ test('an erasure is pending while a read model is built anew by any process, or 
   rightOf(await documents.prepare(build))
   t.deepEqual(await endedBefore(), E.right({ summary, isPurged: false }))
   rightOf(await documents.drop(build))
+  t.deepEqual(await endedBefore(), E.right({ summary, isPurged: true }))
+})
+
+test('an erasure is pending until a lead that came meanwhile is closed, and the read models show that', async (t) => {
+  const { complete, execute, endedBefore, shows } = await waitingStage()
+  await complete()
+  t.deepEqual(await endedBefore(), E.right({ summary, isPurged: true }))
+  await execute(lead, leadId(), { type: 'SubmitLead', facts: leadFacts() }, 3)
+  const { events } = await execute(erasure, erasureId, { type: 'AddLateLead', erasureId, leadId: leadId() }, 4)
+  t.deepEqual(await endedBefore(), E.right({ summary, isPurged: false }))
+  await execute(lead, leadId(), { type: 'EraseLead', erasureId, submittedAt: at() }, 5)
+  shows(events[0]?.position)
+  t.deepEqual(await endedBefore(), E.right({ summary, isPurged: false }))
+  shows(undefined)
   t.deepEqual(await endedBefore(), E.right({ summary, isPurged: true }))
 })

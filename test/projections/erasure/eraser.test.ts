@@ -5,7 +5,9 @@ import type { Recorded } from '../../../domain/event.js'
 import type { DomainEvent } from '../../../domain/events.js'
 import { E } from '../../../domain/prelude.js'
 import { delivery } from '../../../domain/delivery.js'
+import { engagement } from '../../../domain/engagement.js'
 import { later } from '../../../domain/instant.js'
+import { lead } from '../../../domain/lead.js'
 import { personalFields } from '../../../domain/personal-data.js'
 import { message } from '../../../domain/message.js'
 import type { Documents } from '../../../projections/ports.js'
@@ -14,8 +16,12 @@ import { newEvent } from '../../kit/domain/new-events.js'
 import {
   accountId,
   at,
+  contactId,
   deliveryFacts,
   deliveryId,
+  engagementId,
+  leadFacts,
+  leadId,
   messageId,
   parkedEventId,
   uuid,
@@ -187,6 +193,21 @@ const found = readModels.find(({ name }) => name === 'deliveries')
 if (found === undefined) throw new Error('there are no deliveries')
 const deliveriesModel = found
 
+test('an erased message tells when it was begun, which decides on the month that it counts for, not when it was asked for', async (t) => {
+  const requestedAt = (stream: string) => history.find((event) => event.stream === stream)?.time
+  const begun = history.find(
+    ({ type, stream, time, data }) =>
+      type === 'MessageBegun' && time !== requestedAt(stream) && some.some(({ id }) => id === data.contact_id),
+  )
+  const one = some.find(({ id }) => begun?.type === 'MessageBegun' && id === begun.data.contact_id)
+  if (begun === undefined || one === undefined) return t.fail('nobody was written to')
+  const stage = await openStage(history)
+  await stage.request(one)
+  await stage.run()
+  const left = (await stage.visible()).find(({ stream }) => stream === begun.stream)
+  t.like(left, { type: 'MessageErased', data: { began_at: begun.time } })
+})
+
 test('an erasure that is repeated changes nothing', async (t) => {
   const stage = await openStage(history)
   await stage.request(first)
@@ -271,6 +292,22 @@ test('so is one whose conversation can not be read', async (t) => {
     left.map(({ type }) => type),
     ['MessageErased'],
   )
+})
+
+test('the message of a step that was about to begin when its contact was erased begins no more', async (t) => {
+  const stage = await openStage(history)
+  const ids = { account_id: accountId(), contact_id: contactId(9_000), engagement_id: engagementId(9_000) }
+  const follow_up = { playbook_version: 1, first_step_at: at() }
+  const submit = { type: 'SubmitLead', facts: leadFacts({ ...ids, lead_id: leadId(9_000), follow_up }) } as const
+  await stage.execute(lead, leadId(9_000), submit)
+  const step = { step: 0, attempt: 1, messageId: messageId(9_000), at: stage.now() }
+  await stage.execute(engagement, ids.engagement_id, { type: 'BeginStep', ...step })
+  await stage.request({ id: ids.contact_id, accountId: accountId() })
+  await stage.run()
+  const facts = { ...ids, message_id: messageId(9_000), step: 0 }
+  const begin = { type: 'BeginMessage', facts, text: 'About to be written', segments: 1, at: stage.now() } as const
+  await stage.execute(message, messageId(9_000), begin)
+  t.false(JSON.stringify((await stage.visible()).map(({ data }) => data)).includes(begin.text))
 })
 
 test('the retry of a removal tells whether its stream can be read again, which its newest event alone does not', async (t) => {

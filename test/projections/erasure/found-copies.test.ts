@@ -3,7 +3,7 @@ import { later } from '../../../domain/instant.js'
 import { message, type MessageCommand } from '../../../domain/message.js'
 import type { Messenger, OutgoingMessage, Settled } from '../../../domain/messenger.js'
 import { eventfulHistory } from '../../kit/domain/histories.js'
-import { messageId } from '../../kit/domain/samples.js'
+import { at, messageId } from '../../kit/domain/samples.js'
 import { memoryEventStore, memoryLog } from '../../kit/memory/event-store.js'
 import { atOnce, type Steps } from '../../kit/memory/steps.js'
 import { contactsIn, openErasureStage } from '../../kit/parts/erasure-stage.js'
@@ -20,6 +20,8 @@ const submitted = history
   .find(({ data }) => data.contact_id === contact?.id)?.data
 if (contact === undefined || started === undefined || submitted === undefined) throw new Error('nobody is engaged')
 
+const { account_id, contact_id, engagement_id } = started
+const ids = { message_id: messageId(9_000), account_id, contact_id, engagement_id }
 const text = 'What only this message says'
 const unknown = { kind: 'unknown', reason: 'no answer' } as const
 
@@ -31,17 +33,17 @@ const openStage = (answers: ReadonlyArray<Settled>, ...more: ReadonlyArray<Messa
 const openStageOf = async (age: number, answers: ReadonlyArray<Settled>, more: ReadonlyArray<MessageCommand>) => {
   const log = memoryLog()
   const stage = await openErasureStage(memoryEventStore(log), history)
-  const { account_id, contact_id, engagement_id } = started
-  const ids = { message_id: messageId(9_000), account_id, contact_id, engagement_id }
   const begin = { type: 'BeginMessage', facts: ids, text, segments: 1, at: later(stage.now(), -age) } as const
   for (const command of [begin, ...more]) await stage.execute(message, ids.message_id, command)
   await stage.request(contact)
   const asked: Array<OutgoingMessage> = []
+  const told: Array<ReadonlySet<string>> = []
   const messenger: Pick<Messenger, 'settle'> = {
-    settle: (outgoing) => {
+    settle: (outgoing, _since, known) => {
       // The history has others that nobody settled.
       if (outgoing.id !== ids.message_id) return Promise.resolve({ kind: 'absent' })
       asked.push(outgoing)
+      told.push(known)
       return Promise.resolve(answers[asked.length - 1] ?? { kind: 'absent' })
     },
   }
@@ -56,7 +58,7 @@ const openStageOf = async (age: number, answers: ReadonlyArray<Settled>, more: R
       holdsText: JSON.stringify(visible.map(({ data }) => data)).includes(text),
     }
   }
-  return { run, asked, seen, ids }
+  return { run, asked, told, seen }
 }
 
 const accepted = { kind: 'accepted', providerId: 'SM1' } as const
@@ -66,7 +68,7 @@ for (const [what, more] of [
   ['of which nobody could tell', [{ type: 'EndMessage', attempt: 1, ending: unknown }]],
 ] as const) {
   test(`a message ${what} is looked for at the provider before its number is forgotten`, async (t) => {
-    const { run, asked, seen, ids } = await openStage([accepted], ...more)
+    const { run, asked, seen } = await openStage([accepted], ...more)
     await run()
     t.like(asked[0], { id: ids.message_id, to: submitted.details.phone, text })
     t.is(asked.length, 1)
@@ -82,6 +84,19 @@ test('of a message whose outcome is known nothing is asked', async (t) => {
   await run()
   t.deepEqual(asked, [])
   t.deepEqual((await seen()).types, ['MessageErased'])
+})
+
+test('a provider is told by which ids it has tries that were lost, so that it does not name one of these', async (t) => {
+  const lost = { providerId: 'SM0', kind: 'failed', reason: 'filtered' } as const
+  const { run, told, seen } = await openStage(
+    [accepted],
+    { type: 'EndMessage', attempt: 1, ending: { kind: 'sent', providerId: 'SM0' } },
+    { type: 'ReportMessage', report: lost, retryAt: at() },
+    { type: 'BeginMessage', facts: ids, text, segments: 1, at: at() },
+  )
+  await run()
+  t.deepEqual(told, [new Set(['SM0'])])
+  t.deepEqual((await seen()).copies, ['SM1'])
 })
 
 test('a provider that does not answer is asked once more, and keeps no erasure from its end', async (t) => {
@@ -123,7 +138,7 @@ test('wherever an erasure crashes, the provider has been asked before the text i
   let crashes = 0
   for (const nth of [0, 1, 2])
     for (const isDone of [false, true]) {
-      const { run, seen, ids } = await openStage([accepted, accepted])
+      const { run, seen } = await openStage([accepted, accepted])
       let left = nth
       const crashing: Steps = {
         ...atOnce,

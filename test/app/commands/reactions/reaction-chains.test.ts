@@ -128,7 +128,9 @@ test('what failed is unfinished until the follower has come to the newest of it,
   const chains = reactionChains()
   chains.handledUpTo(beginning)
   takeAway(true)
-  for (const one of leads) t.true(E.isLeft(await chains.carryOutAll(handler, [one])))
+  // Chains end in any order: the newest is neither the first nor the last to fail.
+  for (const one of [...leads.slice(500), ...leads.slice(0, 500)])
+    t.true(E.isLeft(await chains.carryOutAll(handler, [one])))
   takeAway(false)
   const [first] = leads
   t.true(first !== undefined && E.isRight(await chains.carryOutAll(handler, [first])))
