@@ -15,14 +15,14 @@ const changed = (n: number): ContactEvent => ({
 })
 
 /** A contact of so many events that no read model shows. */
-const openStage = async (events: number) => {
+const openStage = async (events: number, isPending = false) => {
   const { store, taken } = countedReads(memoryEventStore(memoryLog()))
   for (let n = 0; n < events; n += 1) {
     const event = newEvent(n + 1, n === 0 ? contactCreated : changed(n))
     rightOf(await store.append(`contact-${contactId()}`, n === 0 ? 'no-stream' : n - 1, [event]))
   }
   const documents = memoryDocuments(documentState())
-  return { ...queries({ store, documents, hasPendingReactions: () => Promise.resolve(false) }), taken }
+  return { ...queries({ store, documents, hasPendingReactions: () => Promise.resolve(isPending) }), taken }
 }
 
 test('a contact that the read model does not show yet is shown as its stream tells', async (t) => {
@@ -45,4 +45,10 @@ test('of a long stream no more than its beginning is read while the read model d
   t.like(found, E.left({ kind: 'unavailable' as const }))
   t.true(taken().events <= 1_001)
   t.is(rightOf(await contactById(accountId(2), contactId())), undefined)
+})
+
+test('a contact that an accepted lead may still create is not said to be missing', async (t) => {
+  const { contactById } = await openStage(1, true)
+  t.like(await contactById(accountId(), contactId(2)), E.left({ kind: 'unavailable' as const }))
+  t.like(rightOf(await contactById(accountId(), contactId())), { first_name: 'Ada' })
 })
