@@ -18,6 +18,7 @@ const wrongSettings: ReadonlyArray<readonly [string, string]> = [
   ['OPERATOR_KEY', 'schlüssel-für-alle'],
   ['SECRET_KEY', 'not-thirty-two-bytes'],
   ['SECRET_KEY', randomBytes(31).toString('base64')],
+  ['SECRET_KEY', randomBytes(33).toString('base64')],
   ['ALLOW_PRIVATE_WEBHOOKS', 'perhaps'],
   ['LOG_LEVEL', 'chatty'],
   ['CLOCK_RATE', 'fast'],
