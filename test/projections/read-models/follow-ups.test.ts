@@ -82,6 +82,7 @@ test('a pause that has run out is over with whatever is recorded of the steps af
   for (const pause of [reply, paused(at(hour), until)]) {
     for (const event of later) {
       t.deepEqual(stateOf(documentAfter(started, sent, pause, [at(2 * day), event])), running, event.type)
+      t.deepEqual(stateOf(documentAfter(started, sent, pause, [until, event])), running, `${event.type} at its end`)
       t.is(documentAfter(started, sent, pause, [at(2 * hour), event]).state, 'paused', `${event.type} before its end`)
     }
   }

@@ -38,6 +38,13 @@ test('a message that failed, or was never tried, went to nobody, also once its t
   }
 })
 
+test('a message tells from where its last try went out, which may be another sender than that of the first', (t) => {
+  const again = { ...ids, attempt: 2, begun_at: at(9) }
+  const other = '+14155550102'
+  t.is(documentAfter(begun, { type: 'MessageTriedAgain', data: { ...again, sender: other } }).sender, other)
+  t.false('sender' in documentAfter(begun, { type: 'MessageTriedAgain', data: again }), 'the one that accounts share')
+})
+
 test('what a member wrote and was put off since the account is disabled waits for that, until it is put off otherwise or is over', (t) => {
   const written = { purpose: 'member', text: 'By hand', expires_at: at(9) } as const
   const requested: MessageEvent = { type: 'MessageRequested', data: { ...ids, ...written } }

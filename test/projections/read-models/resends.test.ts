@@ -58,4 +58,5 @@ test('what was counted before deliveries were erased is kept where their events 
 test('what other deliveries added after the count was taken, and before it was recorded, still counts', (t) => {
   const log = [started, requested(1), requested(2), resent(1, true), resent(2, true)]
   t.deepEqual(countsAfter(...log, counted(2, 1, 0)), [2, 2, 0])
+  t.deepEqual(countsAfter(...log, requested(3), resent(3, false), counted(2, 1, 0)), [3, 2, 1])
 })
