@@ -319,6 +319,35 @@ for (const format of ['parquet', 'csv'] as const) {
   })
 }
 
+test.serial(
+  'what is at the first moment of a period counts and what is at its end does not, also for costs',
+  async (t) => {
+    const { connection } = database
+    const lead = {
+      account: 'acc_one',
+      source: 'mks_a',
+      playbook: 'ply_a',
+      state: 'TX',
+      version: 1,
+      calls: [],
+      texts: [],
+    }
+    const sold = { account: 'acc_one', label: 'sold', cents: 100 }
+    await filled(connection, {
+      leads: [start, start + day].map((at, n) => ({ ...lead, id: `ned_${n}`, contact: `nct_${n}`, at })),
+      conversions: [start, start + day].map((at, n) => ({ ...sold, id: `cnc_${n}`, contact: `nct_${n}`, at })),
+    })
+    const period = { from: instantOf(start), to: instantOf(start + day) }
+    const request = { model: 'linear', by: 'source', halfLife: 7, window: 90 } as const
+    const figures = async (asked: Pick<AttributionRequest, 'from' | 'to' | 'costs'>) =>
+      (await figuresOf(connection, attributionQuery({ ...request, ...asked }))).map(
+        ({ leads, conversions, cost_cents }) => [leads, conversions, cost_cents],
+      )
+    t.deepEqual(await figures(period), [[1n, 1n, null]])
+    t.deepEqual(await figures({ costs: [{ sourceId: 'mks_a', ...period, cents: 7 }] }), [[2n, 2n, 7n]])
+  },
+)
+
 test.serial('figures can be had as a table, as CSV and as JSON', async (t) => {
   const at = start
   const lead = { account: 'acc_one', contact: 'nct_1', source: 'mks_a', playbook: 'ply_a', state: 'TX', version: 1, at }
