@@ -95,6 +95,12 @@ test('what will never arrive has failed, and stays so', (t) => {
   t.deepEqual(types, ['MessageBegun', 'MessageSent', 'MessageUndelivered'])
 })
 
+test('what is said of a try counts no more once the provider has taken another', (t) => {
+  const { kind, types } = story(begin, failedTry, begin, sent(2, 'SM2'), failing('undeliverable', 'SM1'))
+  t.is(kind, 'sent')
+  t.deepEqual(types, ['MessageBegun', 'MessageAttemptFailed', 'MessageTriedAgain', 'MessageSent'])
+})
+
 test('a phone that is not reached is tried three times, each report counting once', (t) => {
   const [first, second, third] = ['SM1', 'SM2', 'SM3'].map((id) => failing('unreached', id))
   if (first === undefined || second === undefined || third === undefined) return t.fail()
@@ -136,6 +142,12 @@ test('a copy of a try that was under way in the moment of the erasure is known o
   t.deepEqual(answered.types.slice(1), ['MessageErased', 'MessageCopyFound', 'MessageCopiesErased'])
   t.deepEqual(story(begin, erase, delivered, delivered).types.slice(1), ['MessageErased', 'MessageCopyFound'])
   t.deepEqual(story(begin, sent(1, 'SM1'), erase, delivered).types.slice(2), ['MessageErased'])
+})
+
+test('for a copy that is found later tries to erase begin anew', (t) => {
+  const found = reported({ kind: 'delivered', providerId: 'SM2' })
+  const { types } = story(begin, sent(1, 'SM1'), erase, keptCopies(1), found, keptCopies(1))
+  t.deepEqual(types.slice(2), ['MessageErased', 'MessageCopiesKept', 'MessageCopyFound', 'MessageCopiesKept'])
 })
 
 test('an erased text names each copy that a provider has, also of tries that never arrived', (t) => {

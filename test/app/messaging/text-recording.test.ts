@@ -14,6 +14,8 @@ import { defaultSettings } from '../../../domain/playbook-settings.js'
 import { E, TE } from '../../../domain/prelude.js'
 import type { TextProvider } from '../../../domain/text-provider.js'
 import { playbookVersions } from '../../../projections/from-streams/playbook-versions.js'
+import type { Queries } from '../../../projections/queries.js'
+import type { MessageDocument } from '../../../projections/read-models/messages.js'
 import {
   accountId,
   at,
@@ -57,6 +59,26 @@ test('of the accounts that share a sender each hears of an opt-out, though the c
   const ports = { commandHandler, clientCommands, clock, queries, playbookAt }
   t.deepEqual(await receiveForEach(ports, received, [gone, reached], gone), E.left({ kind: 'contact-not-found' }))
   t.is(rightOf(await commandHandler.load(message, messageId(1))).state.kind, 'received')
+})
+
+test('a text answers the last message that went out, and the newest conversation where that is said to be undelivered', async (t) => {
+  const { clock, commandHandler, clientCommands } = await openReceivingStage()
+  const older = { engagement_id: engagementId(2) }
+  const times = { submittedAt: at(), engagedAt: at(), filtered: false }
+  const start = { type: 'StartEngagement', attribution: attribution(older), ...times } as const
+  rightOf(await clientCommands.execute(engagement, engagementId(2), start, 'test'))
+  const answeredBy = async (n: number, state: 'sent' | 'failed') => {
+    const last = { ...older, state, account_month: `${accountId()}/2026-01` } as MessageDocument
+    const queries = { page: (() => Promise.resolve(E.right([{ document: last }]))) as unknown as Queries['page'] }
+    const ports = { commandHandler, clientCommands, clock, queries, playbookAt }
+    const by = { saidAt: undefined, isAnsweredByDefault: true, actor: 'provider' } as const
+    const received = { text: 'How much?', meaningToSender: undefined, ...by }
+    rightOf(await receiveForEach(ports, received, [{ ...writerOf(1), messageId: messageId(n) }], undefined))
+    const { state: known } = rightOf(await commandHandler.load(message, messageId(n)))
+    return known.kind === 'received' ? known.facts.engagement_id : known.kind
+  }
+  t.is(await answeredBy(1, 'sent'), engagementId(2))
+  t.is(await answeredBy(2, 'failed'), engagementId())
 })
 
 test('two opt-outs that come before the first was carried out are told once, and one after an opt-in again', async (t) => {
