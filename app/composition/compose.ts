@@ -112,11 +112,13 @@ const start = async (
     metrics,
   )
   const end = async (): Promise<void> => {
+    ports.logger.info({}, 'stopping')
     drainRequests()
     await drain(server)
     await background.stop()
     close()
     await stores.close()
+    ports.logger.info({}, 'stopped')
   }
   let stopped: Promise<void> | undefined
   const stop = (): Promise<void> => (stopped ??= end())

@@ -141,6 +141,16 @@ test('people are told on standard error, and the log stands on standard output i
   for (const line of lines) t.notThrows(() => JSON.parse(line) as unknown, line)
 })
 
+test('a service that ends tells so in its log', async (t) => {
+  const child = startService(t, temporaryDirectory(t), { LOG_LEVEL: 'info' })
+  await addressOf(child)
+  await stopped(t, child)
+  t.deepEqual(
+    child.logged().map(({ msg }) => msg),
+    ['listening', 'stopping', 'stopped'],
+  )
+})
+
 test('SIGTERM and SIGINT end an idle service at once, with connections kept open', async (t) => {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     const child = startService(t, temporaryDirectory(t))
