@@ -41,8 +41,9 @@ export const start = async (): Promise<void> => {
       process.exit(0)
     })
   }
-  process.once('SIGTERM', stopOnce)
-  process.once('SIGINT', stopOnce)
+  // Not once: a terminal, and systemd, tell all processes of a group, and npm passes the one that it got on.
+  process.on('SIGTERM', stopOnce)
+  process.on('SIGINT', stopOnce)
   process.on('uncaughtException', die)
   process.on('unhandledRejection', die)
 

@@ -11,7 +11,9 @@ import { text } from 'node:stream/consumers'
 import { asOfCommand } from '../../app/cli/analysis/as-of-command.js'
 import { exportCommand } from '../../app/cli/analysis/export-command.js'
 import { replayCommand } from '../../app/cli/analysis/replay-command.js'
+import { readingLog } from '../../app/cli/analysis/log.js'
 import { attributionCommand } from '../../app/cli/attribution/attribution-command.js'
+import { E } from '../../domain/prelude.js'
 import { personalFields } from '../../domain/personal-data.js'
 import { bearer, having } from '../kit/network/http.js'
 import { openReceiver, type Receiver } from '../kit/network/receiver.js'
@@ -20,7 +22,7 @@ import type { Ended } from '../kit/parts/program.js'
 import { manage, openAccount, type Account, type SubmittedIds } from '../kit/service/account.js'
 import { openDataDirectory } from '../kit/service/data-directory.js'
 import { openService, serviceFor, type Service } from '../kit/service/in-process-service.js'
-import { operatorKey } from '../kit/service/settings.js'
+import { configOf, operatorKey } from '../kit/service/settings.js'
 import { deliveriesIn } from '../kit/service/subscription.js'
 import { dataDirectory } from '../kit/service/data-directory.js'
 import { temporaryDirectory } from '../kit/temporary-directory.js'
@@ -337,6 +339,18 @@ whereThereIsOne('standard output that takes nothing any more ends a replay with 
   })
   t.is((await exited).code, 1)
   t.regex(stderr(), /^leadloop can't write to standard output\. ENOSPC/)
+})
+
+test('a signal that comes twice, from the terminal and once more from npm, ends a command in order', async (t) => {
+  const before = process.listenerCount('SIGINT')
+  const config = configOf(directory.path)
+  const ended = await readingLog(config, (_, { signal }) => {
+    process.emit('SIGINT')
+    t.true(signal.aborted)
+    t.true(process.listenerCount('SIGINT') > before, 'the system would end the process')
+    return Promise.reject(new Error('aborted'))
+  })
+  t.deepEqual(ended, E.left('It was stopped.'))
 })
 
 test('an export that finds no more room says which file could not be written, and the next one goes on', async (t) => {

@@ -1,6 +1,8 @@
 import test from 'ava'
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { request, type IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { bearer, having, send, sendJson, type Answer } from '../kit/network/http.js'
 import { receiverFor } from '../kit/network/receiver.js'
@@ -9,6 +11,7 @@ import { lead } from '../kit/service/leads.js'
 import { refusalOf, serviceFor } from '../kit/service/in-process-service.js'
 import { addressOf, startService, stopped } from '../kit/service/service-process.js'
 import { temporaryDirectory } from '../kit/temporary-directory.js'
+import { until } from '../kit/time/until.js'
 
 /** One for each setting that can be wrong. */
 const wrong = {
@@ -160,6 +163,34 @@ test('SIGTERM and SIGINT end an idle service at once, with connections kept open
     await stopped(t, child, signal)
     t.true(performance.now() - begun < 9_000, signal)
     await t.throwsAsync(send(`${url}/health/live`), undefined, signal)
+  }
+})
+
+test('a signal that comes twice, from the terminal and once more from npm, cuts no request off', async (t) => {
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    const child = startService(t, temporaryDirectory(t))
+    const url = await addressOf(child)
+    const { postUrl } = await openAccount({ url })
+    const body = JSON.stringify(lead())
+    const headers = { 'content-type': 'application/json', 'content-length': body.length, expect: '100-continue' }
+    const outgoing = request(postUrl, { method: 'POST', headers })
+    const answered = once(outgoing, 'response') as Promise<[IncomingMessage]>
+    outgoing.flushHeaders()
+    await once(outgoing, 'continue')
+    outgoing.write(body.slice(0, 20))
+    child.signal(signal)
+    const isRefused = () =>
+      send(`${url}/health/live`).then(
+        () => false,
+        () => true,
+      )
+    await until('connections are refused', 60_000, isRefused)
+    child.signal(signal)
+    outgoing.end(body.slice(20))
+    const [response] = await answered
+    t.is(response.statusCode, 200, signal)
+    response.resume()
+    t.deepEqual(await child.exited, { code: 0, signal: null }, signal)
   }
 })
 

@@ -37,6 +37,18 @@ type Options = {
   readonly undecodable?: (position: Position) => string
 }
 
+/** In milliseconds: npm passes on a signal that the terminal sends to all, so within this it is one and the same. */
+const sameSignal = 1_000
+
+/** Aborts at the signal. One that comes later ends the process at once, whatever is not done by then. */
+const abortAt = (signal: NodeJS.Signals, stopping: AbortController): void => {
+  const abort = (): void => {
+    stopping.abort()
+    setTimeout(() => process.off(signal, abort), sameSignal).unref()
+  }
+  process.on(signal, abort)
+}
+
 /** Lets `work` read the log that the settings name. Left: one sentence that says why it stopped. */
 export const readingLog = async (
   config: Config,
@@ -48,8 +60,7 @@ export const readingLog = async (
   if (E.isLeft(opened)) return opened
   const { log, close } = opened.right
   const stopping = new AbortController()
-  process.once('SIGINT', () => stopping.abort())
-  process.once('SIGTERM', () => stopping.abort())
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) abortAt(signal, stopping)
   try {
     const head = Number(orThrow(await log.head()))
     const bar = isBarSeen ? lateProgressBar(head) : undefined
