@@ -58,9 +58,10 @@ export const runningService = async (
   // With port 0 a service listens where nobody knows it.
   if (config.port === 0) return E.right(undefined)
   const site = `http://${reachable(config.host)}:${config.port}`
-  const listens = await isListening(site, time)
-  if (E.isLeft(listens)) return listens
-  if (!listens.right) return E.right(undefined)
+  const listener = await listenerAt(site, time)
+  if (E.isLeft(listener)) return listener
+  if (listener.right === 'nobody') return E.right(undefined)
+  if (listener.right === 'a stranger') return E.left(`What listens at ${site} is not Leadloop: set HOST and PORT.`)
   const key = keyFor(config)
   return E.isLeft(key) ? key : E.right(callOf(site, key.right, time))
 }
@@ -77,14 +78,17 @@ const reachable = (host: string): string => {
   return named.includes(':') ? `[${named}]` : named
 }
 
-const isListening = (site: string, time: Time): Promise<Either<string, boolean>> =>
-  answerOf({ site, limit: longestLook, time }, async (signal) => {
+type Listener = 'a service' | 'a stranger' | 'nobody'
+
+/** Without a key: whatever listens there could take it. */
+const listenerAt = (site: string, time: Time): Promise<Either<string, Listener>> =>
+  answerOf<Listener>({ site, limit: longestLook, time }, async (signal) => {
     try {
-      const response = await fetch(`${site}/health/live`, { signal })
-      await response.text()
-      return true
+      const response = await fetch(`${site}/health/live`, { redirect: 'manual', signal })
+      const text = await response.text()
+      return response.status === 200 && text === '{"status":"live"}' ? 'a service' : 'a stranger'
     } catch (error) {
-      if (error instanceof FetchError && error.code === 'ECONNREFUSED') return false
+      if (error instanceof FetchError && error.code === 'ECONNREFUSED') return 'nobody'
       throw error
     }
   })

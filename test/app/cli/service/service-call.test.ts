@@ -1,6 +1,7 @@
 import test, { type ExecutionContext } from 'ava'
 import { runningService } from '../../../../app/cli/service/service-call.js'
 import { E } from '../../../../domain/prelude.js'
+import { live } from '../../../kit/network/answering.js'
 import { receiverFor, type Answering } from '../../../kit/network/receiver.js'
 import { runLeadloop } from '../../../kit/parts/leadloop.js'
 import { configOf, operatorKey } from '../../../kit/service/settings.js'
@@ -39,7 +40,9 @@ test('whether a service runs that does not answer is not waited for any longer t
 
 for (const [what, answering] of Object.entries({ 'is not answered': neverAnswers, 'is half answered': beginsToAnswer }))
   test(`a call that ${what} ends after a minute`, async (t) => {
-    const { receiver, site, time, look } = await openStage(t, (n, response) => (n === 1 ? 200 : answering(n, response)))
+    const { receiver, site, time, look } = await openStage(t, (n, response) =>
+      (n === 1 ? live : answering)(n, response),
+    )
     const running = await look()
     if (E.isLeft(running)) throw new Error(running.left)
     const calling = running.right?.('GET', '/parked')
@@ -50,7 +53,7 @@ for (const [what, answering] of Object.entries({ 'is not answered': neverAnswers
 
 test('a service that breaks the look off, or a call, ends the command with one sentence', async (t) => {
   for (const answered of [0, 1]) {
-    const { port } = await openStage(t, (n, response) => (n <= answered ? 200 : breaksOff(n, response)))
+    const { port } = await openStage(t, (n, response) => (n <= answered ? live : breaksOff)(n, response))
     const { code, stderr } = await runLeadloop(['rebuild'], {
       PORT: port,
       DATA_DIR: temporaryDirectory(t),
@@ -62,3 +65,34 @@ test('a service that breaks the look off, or a call, ends the command with one s
     t.regex(stderr, /^leadloop can't rebuild\. request to \S+ failed, reason: socket hang up\.\n$/)
   }
 })
+
+const strangers: Readonly<Record<string, Answering>> = {
+  'answers with nothing': () => 200,
+  'answers with a page': (_, response) => {
+    response.writeHead(200).end('<!doctype html>')
+    return undefined
+  },
+  'knows no such path': () => 404,
+  'lives elsewhere': (n, response) => {
+    if (n > 1) return live(n, response)
+    response.writeHead(302, { location: '/health/elsewhere' }).end()
+    return undefined
+  },
+}
+
+for (const [what, answering] of Object.entries(strangers))
+  test(`a stranger that ${what} is told no key`, async (t) => {
+    const { receiver, site, port } = await openStage(t, answering)
+    const { code, stderr } = await runLeadloop(['parked', 'list'], {
+      PORT: port,
+      DATA_DIR: temporaryDirectory(t),
+      OPERATOR_KEY: operatorKey,
+      EVENTSTORE_URL: undefined,
+      MONGODB_URL: undefined,
+    })
+    t.is(code, 1)
+    const sentence = `What listens at ${site} is not Leadloop: set HOST and PORT.`
+    t.is(stderr, `leadloop can't list what is parked. ${sentence}\n`)
+    t.is(receiver.requests.length, 1)
+    t.is(receiver.requests[0]?.headers.authorization, undefined)
+  })
