@@ -134,7 +134,7 @@ credit AS (
     key,
     count(DISTINCT record_id) AS conversions,
     CAST(sum(millionths) AS DECIMAL(30, 0)) * 0.000001 AS credit,
-    CAST(sum(cents) AS BIGINT) AS value_cents
+    sum(cents) AS value_cents
   FROM credited GROUP BY key
 ),
 cost AS (
@@ -145,7 +145,7 @@ brought AS (
     key,
     count(*) AS leads,
     count(DISTINCT contact_id) AS contacts,
-    CAST(sum(cost_per_lead) AS BIGINT) AS cost_cents,
+    sum(cost_per_lead) AS cost_cents,
     count(contact_ms) AS leads_contacted,
     count(called_at) AS leads_called,
     round(quantile_cont(contact_ms / 60000, 0.5), 3) AS median_minutes_to_first_contact,

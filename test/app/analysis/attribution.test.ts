@@ -384,3 +384,30 @@ mks_a,Title of mks_a,2,1,1.000000,120005,1998,2,1,0.5,0.094531,0.905469,4320,432
   t.like(last, { key: '(none)', conversions: 1, value_cents: 0, cost_cents: null, rate: null })
   t.deepEqual(JSON.parse(attributionText([], 'json', 'source')), [])
 })
+
+test.serial('sums beyond what 64 bits hold are exact', async (t) => {
+  const at = start
+  const lead = {
+    id: 'ned_1',
+    account: 'acc_one',
+    contact: 'nct_0',
+    source: 'mks_1',
+    playbook: 'ply_1',
+    state: null,
+    at,
+  }
+  const most = 2 ** 53 - 1
+  const sales = Array.from({ length: 1_100 }, (_, n) => ({
+    id: `ccv_${n}`,
+    label: 'sold',
+    cents: most,
+    at: start + day,
+  }))
+  await filled(database.connection, {
+    leads: [{ ...lead, version: null, texts: [], calls: [] }],
+    conversions: sales.map((sale) => ({ ...sale, account: 'acc_one', contact: 'nct_0' })),
+  })
+  const asked = { model: 'last-touch', by: 'source', halfLife: 7, window: 90 } as const
+  const [row] = await figuresOf(database.connection, attributionQuery(asked))
+  t.is(row?.value_cents, 1_100n * BigInt(most))
+})
