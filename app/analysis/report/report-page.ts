@@ -53,7 +53,7 @@ export const reportPage = async (figures: ReportFigures, heading: ReportHeading)
       ['Range', rangeText(heading)],
       [heading.accounts.length === 1 ? 'Account' : 'Accounts', accountsText(heading.accounts)],
       ['Made', timeText(heading.madeAt)],
-      ['Shows', 'what was recorded up to and at that moment'],
+      ['Shows', 'what was recorded until then'],
     ],
     summary: summaryOf(figures),
     sections: [

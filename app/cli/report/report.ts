@@ -21,7 +21,7 @@ import { readingLog } from '../analysis/log.js'
 import { figuresOf } from '../attribution/attribution.js'
 import { toldReason } from '../run.js'
 
-/** `madeAt`: the report shows what was recorded up to and at this time. */
+/** `madeAt`: for the heading alone, since what was recorded may be of a clock that is ahead of this one. */
 type Asked = ReportRequest & { readonly madeAt: Instant }
 
 /** Writes a report into a file, which appears when it is whole. Left: one sentence that says why there is none. */
@@ -54,11 +54,10 @@ export const reportOf = async (
   signal: AbortSignal,
   onPosition?: (position: Position) => void,
 ): Promise<Either<string, string>> => {
-  const { accountId, madeAt } = asked
+  const { accountId } = asked
   const accounts = await accountsOf(log, asked, signal)
   if (accountId !== undefined && accounts.length === 0) return E.left(`--account: the log has no ${accountId}.`)
-  const request = { asOf: madeAt, isPersonalShown: false }
-  const { connection, close } = await loadTables(log, request, signal, onPosition)
+  const { connection, close } = await loadTables(log, { isPersonalShown: false }, signal, onPosition)
   try {
     return E.right(await reportPage(await figuresIn(connection, asked), { ...asked, accounts }))
   } finally {
@@ -68,13 +67,13 @@ export const reportOf = async (
 
 const accountsOf = async (
   log: LogReader,
-  { accountId, madeAt }: Asked,
+  { accountId }: Asked,
   signal: AbortSignal,
 ): Promise<ReportHeading['accounts']> => {
   const accounts: Array<ReportHeading['accounts'][number]> = []
   for await (const { events } of log.history(beginning, ['account'], signal)) {
-    for (const { type, data, time } of events) {
-      if (type !== 'AccountOpened' || time > madeAt) continue
+    for (const { type, data } of events) {
+      if (type !== 'AccountOpened') continue
       const { account_id: id, title } = data
       if (accountId === undefined || accountId === id) accounts.push({ id, title })
     }

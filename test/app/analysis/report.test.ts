@@ -299,10 +299,9 @@ test('a range and an account choose leads, sales and deliveries as they do for a
   t.true(html.includes(`<dt>Made</dt><dd>${time(madeAt)}</dd>`))
 })
 
-test('what is recorded after it was made is not in it', async (t) => {
-  const then = history[Math.floor(history.length / 2)]?.time ?? madeAt
-  const recorded = history.filter(({ time }) => time <= then)
-  t.is(await reported(log, { madeAt: then }), await reported(await logOf(recorded), { madeAt: then }))
+test('what was recorded by a clock that is ahead of this one is in it', async (t) => {
+  const withoutMaking = (html: string): string => html.replace(/<dt>Made<\/dt><dd>[^<]*/, '')
+  t.is(withoutMaking(await reported(log, { madeAt: instantOf(0) })), withoutMaking(page))
 })
 
 test('the file loads nothing, runs nothing and holds no personal value', (t) => {
