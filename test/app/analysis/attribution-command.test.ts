@@ -120,3 +120,19 @@ test('a folder without a log, and costs that cannot be read, end with 1 and say 
   t.is(nowhere.code, 1)
   t.true(nowhere.stderr.includes('DATA_DIR'), nowhere.stderr)
 })
+test('costs of sources that the log does not have are named', async (t) => {
+  const costs = join(temporaryDirectory(t), 'costs.csv')
+  const [source = ''] = history.flatMap((event) =>
+    event.type === 'MarketingSourceCreated' ? event.data.source_id : [],
+  )
+  const [one, other] = [`mks_${'A'.repeat(26)}`, `mks_${'B'.repeat(26)}`]
+  writeFileSync(
+    costs,
+    `source_id,from,to,cost_per_lead\n${other},,,3\n${one},,2026-02-01,1\n${source},,,1250\n${one},2026-02-01,,2\n`,
+  )
+  const { code, stdout, stderr } = await attribution(directory.path, '--costs', costs, '--format', 'csv')
+  t.is(code, 0)
+  t.true(stderr.includes(`--costs: the log has no ${other}, ${one}.\n`), stderr)
+  t.true(stdout.startsWith('key,title,leads'))
+})
+
