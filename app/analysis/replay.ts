@@ -35,6 +35,13 @@ export const replayedFields = [
 type ReplayedBatch = { readonly events: ReadonlyArray<ReplayedEvent>; readonly position: Position }
 
 /**
+ * Why nothing can be replayed from there on; undefined where it can be. Whoever went on from a position that the log
+ * does not have yet would miss what is written up to it.
+ */
+export const beyondHead = ({ after }: Pick<ReplayRequest, 'after'>, head: Position): string | undefined =>
+  after > head ? `after: the log ends at position ${head}; it was set back, or this is another log` : undefined
+
+/**
  * The events that were asked for, in the order of the log.
  * @throws StoreFailed, where an event can't be decoded as UndecodableEvent
  */

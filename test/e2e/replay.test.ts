@@ -319,6 +319,30 @@ test('a wrong use ends with 2, a folder without a log with 1, and both say why',
   t.is(ended.stderr, `leadloop can't replay. DATA_DIR: there is no ${join(nowhere, 'leadloop.db')}.\n`)
 })
 
+test('a position beyond the end of the log is refused, as it is where the log was set back to a backup', async (t) => {
+  const beyond = ['--after', String(2 ** 50)]
+  for (const args of [beyond, [...beyond, '--follow']]) {
+    const { code, stdout, stderr } = await replay(...args)
+    t.is(code, 1)
+    t.is(stdout, '')
+    t.regex(
+      stderr,
+      /^leadloop can't replay\. after: the log ends at position \d+; it was set back, or this is another log\.$/m,
+    )
+  }
+  for (const parameters of [`?after=${2 ** 50}`, `?after=${2 ** 50}&follow=true`]) {
+    const response = await asked(service.url, parameters)
+    t.is(response.statusCode, 400)
+    t.regex(
+      await text(response),
+      /^\{"errors":\["after: the log ends at position \d+; it was set back, or this is another log"\]\}$/,
+    )
+  }
+  const last = linesIn((await replay()).stdout).at(-1)?.position
+  t.is((await replay('--after', String(last))).code, 0)
+  t.is((await asked(service.url, `?after=${last}`)).statusCode, 200)
+})
+
 test('a file that can not be written ends a replay with 1 and a sentence, whatever is selected', async (t) => {
   const file = join(temporaryDirectory(t), 'nowhere', 'events.jsonl')
   for (const selected of [[], ['--type', 'ConversionDefined'], ['--follow']]) {

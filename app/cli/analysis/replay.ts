@@ -1,6 +1,6 @@
 import { E, TE, type Either } from '../../../domain/prelude.js'
-import { UndecodableEvent } from '../../../domain/store-failed.js'
-import { replay } from '../../analysis/replay.js'
+import { orThrow, UndecodableEvent } from '../../../domain/store-failed.js'
+import { beyondHead, replay } from '../../analysis/replay.js'
 import type { ReplayRequest } from '../../analysis/replay-request.js'
 import type { Config } from '../../composition/config.js'
 import { toldReason } from '../run.js'
@@ -18,6 +18,8 @@ export const replayTo = (
   readingLog(
     config,
     async (log, { signal, onPosition }) => {
+      const refusal = beyondHead(request, orThrow(await log.head()))
+      if (refusal !== undefined) return E.left(`${refusal}.`)
       const opened = await openOutput(format, file, request.isFollowing)
       if (E.isLeft(opened)) return opened
       const output = opened.right

@@ -7,7 +7,7 @@ import { E, flow, type Either } from '../../../domain/prelude.js'
 import { UndecodableEvent } from '../../../domain/store-failed.js'
 import { reasonOf } from '../../../domain/failure-reason.js'
 import { replayRequestOf, type ReplayRequest } from '../../analysis/replay-request.js'
-import { replay } from '../../analysis/replay.js'
+import { beyondHead, replay } from '../../analysis/replay.js'
 import type { Endpoint, Request } from '../../http/endpoint.js'
 import { invalid, StreamedText, type Problem } from '../../http/problem.js'
 import { answer, bind, check } from '../../http/steps.js'
@@ -22,9 +22,11 @@ export const eventEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Opera
     handle: flow(
       bind('asked', ({ request }) => askedIn(request)),
       // What fails later can only break the answer off.
-      check(async () => {
+      check(async ({ asked }) => {
         const head = await ports.store.head()
-        return E.isLeft(head) ? head.left : undefined
+        if (E.isLeft(head)) return head.left
+        const refusal = beyondHead(asked.replayed, head.right)
+        return refusal === undefined ? undefined : { kind: 'invalid', messages: [refusal] }
       }),
       answer(
         200,
