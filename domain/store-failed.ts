@@ -43,7 +43,8 @@ export class UndecodableEvent extends StoreFailed {
   readonly entry: UndecodableEntry
 
   constructor(entry: UndecodableEntry) {
-    super(entry.failure)
+    const { failure, position, stream } = entry
+    super({ ...failure, reason: `${failure.reason}, at position ${position} of ${stream}` })
     this.entry = entry
   }
 }

@@ -195,6 +195,11 @@ test('an event that can not be decoded is parked by each process manager that fo
     projections.filter(({ failure }) => failure !== null).map(({ name }) => name),
     ['contact_timeline', 'follow_ups'],
   )
+  const found = log.run('SELECT position FROM events WHERE stream = ? AND revision = 2', stream)
+  const { position } = found as { position: number }
+  for (const { failure } of projections) {
+    if (failure !== null) t.true(failure.endsWith(`, at position ${position} of ${stream}`), failure)
+  }
 
   write(log, stream, 2, whole)
   for (const { id } of both) await retry(id)

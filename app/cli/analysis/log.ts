@@ -72,9 +72,9 @@ export const readingLog = async (
   } catch (error) {
     if (stopping.signal.aborted) return isEndless ? E.right(undefined) : E.left('It was stopped.')
     if (!(error instanceof UndecodableEvent)) return E.left(`${toldReason(error)}.`)
-    const { position } = error.entry
+    const { position, failure } = error.entry
     return E.left(
-      `At position ${position} stands an event that can't be read: ${error.message}.${undecodable(position)}`,
+      `At position ${position} stands an event that can't be read: ${failure.reason}.${undecodable(position)}`,
     )
   } finally {
     await close()

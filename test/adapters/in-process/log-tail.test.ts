@@ -317,7 +317,10 @@ test('an event that can not be decoded ends the subscriptions to its category af
 
   const accounts = live('account')
   t.deepEqual((await accounts.next()).value, { events: eventsAt(1), position: 1n })
-  await t.throwsAsync(() => accounts.next(), { instanceOf: UndecodableEvent, message: 'it is unreadable' })
+  await t.throwsAsync(() => accounts.next(), {
+    instanceOf: UndecodableEvent,
+    message: 'it is unreadable, at position 2 of account-2',
+  })
   const leads = live('lead')
   t.deepEqual((await leads.next()).value, { events: [eventAt(3, 'lead')], position: 3n })
 })
