@@ -1,4 +1,5 @@
 import Database from 'better-sqlite3'
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { E, type Either } from '../../domain/prelude.js'
 import { makePrivateDirectory, makePrivateFile } from '../node/private-files.js'
@@ -13,6 +14,7 @@ type DirectoryLock = { readonly release: () => void }
 export const lockDirectory = (directory: string): Either<OpenFailure, DirectoryLock> => {
   try {
     makePrivateDirectory(directory)
+    if (!statSync(directory).isDirectory()) return unusable(directory, 'it is a file and no folder')
     const file = join(directory, 'lock.db')
     makePrivateFile(file)
     const lock = new Database(file, { timeout: 0 })
@@ -29,6 +31,9 @@ export const lockDirectory = (directory: string): Either<OpenFailure, DirectoryL
     const code = codeOf(error)
     return code.startsWith('SQLITE_BUSY')
       ? E.left({ kind: 'in-use', reason: `another process is using ${directory}` })
-      : E.left({ kind: 'unusable', reason: `${directory} can't be used: ${storeFailure(code).reason}` })
+      : unusable(directory, storeFailure(code).reason)
   }
 }
+
+const unusable = (directory: string, reason: string): Either<OpenFailure, never> =>
+  E.left({ kind: 'unusable', reason: `${directory} can't be used: ${reason}` })

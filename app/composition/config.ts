@@ -159,7 +159,7 @@ const wholeDays = 'a whole number of days from 1 to 36500'
 const Settings = t.partial({
   HOST: t.string,
   PORT: setting('a port number from 0 to 65535', numberWithin(0, 65_535, true)),
-  PUBLIC_URL: setting('an http or https URL', siteUrl),
+  PUBLIC_URL: setting('an http or https URL without user, query and fragment', siteUrl),
   DATA_DIR: t.string,
   OPERATOR_KEY: setting(operatorKeyForm, (text) => (isOperatorKey(text) ? text : undefined)),
   SECRET_KEY: setting('32 bytes in base64', key),
@@ -174,7 +174,7 @@ const Settings = t.partial({
   EVENTSTORE_URL: setting('an esdb:// or esdb+discover:// connection string', beginsWith('esdb', 'esdb+discover')),
   MONGODB_URL: setting('a mongodb:// or mongodb+srv:// connection string', beginsWith('mongodb', 'mongodb+srv')),
   SMTP_URL: setting(`an smtp:// or smtps:// URL, without options but ${smtpOptions.join(' and ')}`, smtpUrl),
-  CONSENT_VERIFIER_URL: setting('an http or https URL', serviceUrl),
+  CONSENT_VERIFIER_URL: setting('an http or https URL without fragment', serviceUrl),
   SMS_URL: t.string,
   ROLES: setting(`a list of ${roles.join(', ')}`, roleSet),
 })

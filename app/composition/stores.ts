@@ -120,7 +120,8 @@ const documentServer = async (url: string, ports: Ports) => {
   const connection = connectMongo(url, ports.logger)
   if (E.isLeft(connection)) {
     const { left } = connection
-    if (left.kind === 'unusable') return E.left('MONGODB_URL: this is no connection string.')
+    if (left.kind === 'unusable')
+      return E.left('MONGODB_URL: this is no connection string, or has an option that is not known.')
     return unusableOption('MONGODB_URL', left)
   }
   const { db, failure, close } = connection.right

@@ -58,6 +58,19 @@ test('a wrong setting is one sentence that names it, and not its value', (t) => 
   }
 })
 
+test('a URL that holds more than it may is told what it must not hold', (t) => {
+  for (const value of [
+    'https://ada@leads.example.com',
+    'https://leads.example.com/?a',
+    'https://leads.example.com/#b',
+  ]) {
+    const must = 'an http or https URL without user, query and fragment'
+    t.deepEqual(configFrom({ PUBLIC_URL: value }), E.left([`PUBLIC_URL must be ${must}.`]))
+  }
+  const fragment = configFrom({ CONSENT_VERIFIER_URL: 'https://consents.example.com/#there' })
+  t.deepEqual(fragment, E.left(['CONSENT_VERIFIER_URL must be an http or https URL without fragment.']))
+})
+
 test('settings are read as they are meant, and a blank one is unset', (t) => {
   const key = randomBytes(32)
   const config = configFrom({

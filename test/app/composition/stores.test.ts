@@ -152,6 +152,8 @@ test('a folder that can not be used is refused in a sentence that names its sett
     const opened = await openStores({ dataDir, eventStoreUrl: undefined, mongoUrl: undefined }, means())
     t.regex(E.isLeft(opened) ? opened.left : '', /^DATA_DIR: [^.]+\.$/)
   }
+  const opened = await openStores({ dataDir: file, eventStoreUrl: undefined, mongoUrl: undefined }, means())
+  t.deepEqual(opened, E.left(`DATA_DIR: ${file} can't be used: it is a file and no folder.`))
 })
 
 test('with one URL the other half is embedded, and one process has it', async (t) => {
