@@ -8,8 +8,14 @@ export const rebuildCommand = new Command('rebuild')
   .description('build read models anew from the log, all or those that are named; a service that runs does it itself')
   .argument('[name...]', 'such as contacts')
   .addHelpText('after', '\nExample:\n  $ npx leadloop rebuild contacts deliveries')
-  .action((names: ReadonlyArray<string>) =>
-    run('rebuild', async (config) => {
+  .action(async (names: ReadonlyArray<string>, _options: unknown, command: Command) => {
+    const { readModels } = await import('../../../projections/read-models/registry.js')
+    const known = readModels.map(({ name }) => name)
+    const wrong = names.filter((name) => !known.includes(name))
+    if (wrong.length > 0) {
+      command.error(`error: There is no read model ${wrong.join(', ')}. There are ${known.join(', ')}.`)
+    }
+    await run('rebuild', async (config) => {
       const { runningService } = await import('../service/service-call.js')
       const service = await runningService(config)
       if (E.isLeft(service)) return service
@@ -22,5 +28,5 @@ export const rebuildCommand = new Command('rebuild')
       }
       const { rebuildReadModels } = await import('./rebuild.js')
       return rebuildReadModels(config, names)
-    }),
-  )
+    })
+  })

@@ -35,17 +35,8 @@ type Verdict = { readonly line: string; readonly equal: boolean }
 export const rebuildReadModels = async (
   config: Config,
   names: ReadonlyArray<string>,
-): Promise<Either<string, undefined>> => {
-  const projections = named(names)
-  return E.isLeft(projections) ? projections : rebuildIn(config, projections.right)
-}
-
-const named = (names: ReadonlyArray<string>): Either<string, ReadonlyArray<AnyProjection>> => {
-  const known = readModels.map(({ name }) => name)
-  const wrong = names.filter((name) => !known.includes(name))
-  if (wrong.length > 0) return E.left(`There is no read model ${wrong.join(', ')}. There are ${known.join(', ')}.`)
-  return E.right(names.length === 0 ? readModels : readModels.filter(({ name }) => names.includes(name)))
-}
+): Promise<Either<string, undefined>> =>
+  rebuildIn(config, names.length === 0 ? readModels : readModels.filter(({ name }) => names.includes(name)))
 
 const rebuildIn = async (
   config: Config,

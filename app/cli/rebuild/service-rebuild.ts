@@ -59,7 +59,8 @@ const rebuildsIn = (body: Either<string, Body>): Either<string, ReadonlyArray<Re
 const told = (rebuilds: ReadonlyArray<Rebuild>): Either<string, undefined> => {
   const failed = rebuilds.filter(({ state }) => state !== 'completed')
   for (const { read_model, documents } of rebuilds.filter(({ state }) => state === 'completed')) {
-    process.stdout.write(`${read_model}: ${(documents ?? 0).toLocaleString('en-US')} documents\n`)
+    const count = (documents ?? 0).toLocaleString('en-US')
+    process.stdout.write(`${read_model}: ${count} ${documents === 1 ? 'document' : 'documents'}\n`)
   }
   if (failed.length === 0) return E.right(undefined)
   const reasons = failed.map(({ read_model, reason }) => `${read_model} (${reason})`)
