@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from 'commander'
+import { InvalidArgumentError, type Command } from 'commander'
 import type { t } from '../../domain/codec.js'
 import { isPosition, type Position } from '../../domain/event.js'
 import type { Moment } from '../analysis/as-of.js'
@@ -23,8 +23,20 @@ export const positionIn = (text: string): Position => {
  * A position is a number alone; a time is anything else.
  * @throws InvalidArgumentError
  */
-export const momentIn = (text: string): Moment =>
-  /^\d+$/.test(text) ? { position: positionIn(text) } : { at: timeIn(text) }
+export const momentIn = (text: string): Moment => {
+  if (/^\d+$/.test(text)) return { position: positionIn(text) }
+  const at = instantFromText(text)
+  if (at === undefined)
+    throw new InvalidArgumentError('It must be a time in ISO 8601, such as 2026-01-15T12:00:00Z, or a position.')
+  return { at }
+}
+
+type Range = { readonly from?: Instant; readonly to?: Instant }
+
+/** @throws CommanderError, where nothing can lie in the range. */
+export const refuseEmptyRange = ({ from, to }: Range, command: Command): void => {
+  if (from !== undefined && to !== undefined && to <= from) command.error('error: --to must be later than --from')
+}
 
 /** Reads an id of one kind; its function throws InvalidArgumentError. */
 export const idIn =

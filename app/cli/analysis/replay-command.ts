@@ -3,7 +3,7 @@ import { categories, eventTypes } from '../../../domain/events.js'
 import { beginning } from '../../../domain/event.js'
 import { AccountId, ContactId, SourceId } from '../../../domain/ids.js'
 import { replayRequestOf, type ReplayParameters } from '../../analysis/replay-request.js'
-import { idIn, positionIn, timeIn } from '../arguments.js'
+import { idIn, positionIn, refuseEmptyRange, timeIn } from '../arguments.js'
 import { run } from '../run.js'
 import { replayFormats, type ReplayFormat } from './replay-output.js'
 
@@ -43,6 +43,7 @@ Examples:
   $ npx leadloop replay --follow --type ConversionRecorded`,
   )
   .action(async (options: ReplayOptions, command: Command) => {
+    refuseEmptyRange(options, command)
     const { format, out, follow } = options
     if (format === 'parquet' && (out === undefined || follow)) {
       command.error("error: Parquet needs --out, and can't follow")

@@ -8,7 +8,7 @@ import {
   attributionModels,
   type AttributionRequest,
 } from '../../analysis/attribution/attribution-query.js'
-import { idIn, timeIn } from '../arguments.js'
+import { idIn, refuseEmptyRange, timeIn } from '../arguments.js'
 import { run } from '../run.js'
 
 type AttributionOptions = Pick<AttributionRequest, 'model' | 'halfLife' | 'window' | 'by' | 'from' | 'to'> & {
@@ -57,7 +57,8 @@ Examples:
   $ npx leadloop attribution --by week --from 2026-01-01 --format csv
   $ npx leadloop attribution --explain | duckdb leadloop.duckdb`,
   )
-  .action(async (options: AttributionOptions) => {
+  .action(async (options: AttributionOptions, command: Command) => {
+    refuseEmptyRange(options, command)
     await run('compute the attribution', async (config) => {
       const { attribute } = await import('./attribution.js')
       const { costs, asOf, format, explain } = options

@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import { wallTime } from '../../../adapters/node/clock.js'
 import { AccountId } from '../../../domain/ids.js'
 import { instantOf, type Instant } from '../../../domain/instant.js'
-import { idIn, timeIn } from '../arguments.js'
+import { idIn, refuseEmptyRange, timeIn } from '../arguments.js'
 import { run } from '../run.js'
 
 type ReportOptions = {
@@ -25,10 +25,11 @@ Examples:
   $ npx leadloop report --out report.html
   $ npx leadloop report --out january.html --from 2026-01-01 --to 2026-02-01 --account acc_…`,
   )
-  .action(({ out, from, to, account }: ReportOptions) =>
-    run('report', async (config) => {
+  .action(async ({ out, from, to, account }: ReportOptions, command: Command) => {
+    const range = { ...(from && { from }), ...(to && { to }) }
+    refuseEmptyRange(range, command)
+    await run('report', async (config) => {
       const { reportTo } = await import('./report.js')
-      const request = { ...(from && { from }), ...(to && { to }), ...(account && { accountId: account }) }
-      return reportTo(config, out, { ...request, madeAt: instantOf(wallTime()) })
-    }),
-  )
+      return reportTo(config, out, { ...range, ...(account && { accountId: account }), madeAt: instantOf(wallTime()) })
+    })
+  })

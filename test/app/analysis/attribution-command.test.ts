@@ -120,6 +120,7 @@ test('a folder without a log, and costs that cannot be read, end with 1 and say 
   t.is(nowhere.code, 1)
   t.true(nowhere.stderr.includes('DATA_DIR'), nowhere.stderr)
 })
+
 test('costs of sources that the log does not have are named', async (t) => {
   const costs = join(temporaryDirectory(t), 'costs.csv')
   const [source = ''] = history.flatMap((event) =>
@@ -136,3 +137,15 @@ test('costs of sources that the log does not have are named', async (t) => {
   t.true(stdout.startsWith('key,title,leads'))
 })
 
+test('a range that ends before it begins is a wrong use', async (t) => {
+  const range = ['--from', '2026-02-01', '--to', '2026-01-01']
+  for (const command of [
+    ['attribution'],
+    ['report', '--out', join(temporaryDirectory(t), 'report.html')],
+    ['replay'],
+  ]) {
+    const { code, stderr } = await runLeadloop([...command, ...range], { DATA_DIR: directory.path })
+    t.is(code, 2, command[0])
+    t.true(stderr.startsWith('error: --to must be later than --from'), stderr)
+  }
+})
