@@ -1,6 +1,7 @@
 #!/usr/bin/env -S node --max-semi-space-size=32
 import { Command, CommanderError } from 'commander'
 import { E } from '../../domain/prelude.js'
+import { packageFile } from '../analysis/sql-variables.js'
 import { asOfCommand, diffCommand } from './analysis/as-of-command.js'
 import { exportCommand } from './analysis/export-command.js'
 import { replayCommand } from './analysis/replay-command.js'
@@ -11,7 +12,10 @@ import { eraseCommand } from './service/erase-command.js'
 import { parkedCommand } from './service/parked-command.js'
 import { rebuildCommand } from './rebuild/rebuild-command.js'
 
+const { version } = JSON.parse(packageFile('package.json')) as { readonly version: string }
+
 const program = new Command('leadloop')
+  .version(version)
   .description('Lead follow-up. Every command takes the settings of the service (app/README.md).')
   .exitOverride()
   .showHelpAfterError('(--help shows what there is)')
@@ -64,6 +68,9 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.stderr.write(`leadloop can't write to standard output. ${toldReason(error)}.\n`)
   process.exit(1)
 })
+
+// Nobody is left to be told, which changes nothing of what was to be done.
+process.stderr.on('error', () => undefined)
 
 try {
   await program.parseAsync()

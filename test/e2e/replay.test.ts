@@ -365,6 +365,17 @@ whereThereIsOne('standard output that takes nothing any more ends a replay with 
   t.regex(stderr(), /^leadloop can't write to standard output\. ENOSPC/)
 })
 
+test('who is told nothing any more gets the exit code that was due', async (t) => {
+  const closed = 'exec 3>&1; { "$0" "$@" 2>&1; echo "ended with $?" >&3; } | true'
+  const { said } = launchLeadloopBy(closed, ['replay', '--after', 'x'], { DATA_DIR: directory.path })
+  t.is(await said(/^ended with (\d)$/m), '2')
+})
+
+test('the version is told', async (t) => {
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { readonly version: string }
+  t.like(await leadloop('--version'), { code: 0, stdout: `${version}\n`, stderr: '' })
+})
+
 test('a signal that comes twice, from the terminal and once more from npm, ends a command in order', async (t) => {
   const before = process.listenerCount('SIGINT')
   const config = configOf(directory.path)
