@@ -1,6 +1,5 @@
 import { withinAccounts, type Places } from '../../../domain/round-robin.js'
 import type { AccountId, ContactId } from '../../../domain/ids.js'
-import type { Time } from '../../../domain/ports.js'
 import type { FollowUpDocument } from '../../read-models/follow-ups.js'
 import type { DueInShard } from './due-in-shard.js'
 import { newestLeadFirst } from './late-steps.js'
@@ -24,18 +23,24 @@ const latePace = { atOnce: 4, interval: 125 }
 const rememberedFor = 1_000
 
 /** How many late steps may be begun now: none before the pace allows it. */
-type LateRoom = { readonly isPaced: boolean; readonly steps: number }
+export type LateRoom = { readonly isPaced: boolean; readonly steps: number }
 
-export const lateRoomIn = ({ late, latePaceUntil }: DueInShard, { now }: Pick<Time, 'now'>): LateRoom => {
-  const isPaced = now() < latePaceUntil
+/** `now`: by the clock that never goes back, here and below. */
+export const lateRoomIn = ({ late, latePaceUntil }: DueInShard, now: number): LateRoom => {
+  const isPaced = now < latePaceUntil
   return { isPaced, steps: isPaced ? 0 : Math.min(latePlaces.most - late.size, latePace.atOnce) }
 }
 
 /**
- * `readAgainAt`: by the clock that never goes back, when the shard has to read what is due again though nothing wakes
- * it.
+ * `steps`: to be begun at once. `ahead` and `paceUntil`: what the shard is to remember then as `lateAhead` and
+ * `latePaceUntil`. `readAgainAt`: when it has to read what is due again though nothing wakes it.
  */
-type TakenLate = { readonly begun: ReadonlyArray<FollowUpDocument>; readonly readAgainAt: number | undefined }
+export type ChosenLate = {
+  readonly steps: ReadonlyArray<FollowUpDocument>
+  readonly ahead: DueInShard['lateAhead']
+  readonly paceUntil: number
+  readonly readAgainAt: number | undefined
+}
 
 /**
  * Steps that are under way or have found a place, by their accounts, how many may be, and the contacts that are written
@@ -47,36 +52,32 @@ type AllSteps = {
   readonly busy: ReadonlySet<ContactId>
 }
 
-/**
- * Takes of the late steps those for which there is a place, of the newest leads first. They are to be begun at once.
- */
-export const takeLate = (
+/** Of the late steps those for which there is a place, of the newest leads first. */
+export const chooseLate = (
   shard: DueInShard,
-  { now }: Pick<Time, 'now'>,
+  now: number,
   { isPaced, steps: mostNow }: LateRoom,
   late: ReadonlyArray<FollowUpDocument>,
   { underWay, places, busy }: AllSteps,
-): TakenLate => {
-  const steps = late.filter(({ contact_id }) => !busy.has(contact_id))
+): ChosenLate => {
+  const free = late.filter(({ contact_id }) => !busy.has(contact_id))
   const room = Math.max(Math.min(mostNow, places.most - underWay.length), 0)
-  const newestFirst = steps.toSorted(newestLeadFirst)
+  const newestFirst = free.toSorted(newestLeadFirst)
   const withLatePlace = withinAccounts(newestFirst, accountsOfLate(shard), latePlaces.mostOfAccount)
-  const begun = withinAccounts(withLatePlace, underWay, places.mostOfAccount).slice(0, room)
-  const { steps: known } = shard.lateAhead
-  const ahead = known.filter((step) => !begun.includes(step))
-  const noneHasRoom = room > 0 && begun.length === 0 && steps.length > 0
-  shard.lateAhead =
-    noneHasRoom && ahead.length === 0
-      ? { steps, until: now() + rememberedFor }
-      : { steps: ahead, until: shard.lateAhead.until }
-  if (begun.length > 0) shard.latePaceUntil = now() + latePace.interval
+  const steps = withinAccounts(withLatePlace, underWay, places.mostOfAccount).slice(0, room)
+  const { steps: known, until } = shard.lateAhead
+  const others = known.filter((step) => !steps.includes(step))
+  const noneHasRoom = room > 0 && steps.length === 0 && free.length > 0
+  const ahead =
+    noneHasRoom && others.length === 0 ? { steps: free, until: now + rememberedFor } : { steps: others, until }
+  const paceUntil = steps.length > 0 ? now + latePace.interval : shard.latePaceUntil
   // Also where the pace has come to its end meanwhile: what is late was not taken.
-  if (isPaced || begun.length > 0) {
-    const areMoreLate = known.length > 0 || late.length > begun.length
-    return { begun, readAgainAt: areMoreLate ? shard.latePaceUntil : undefined }
+  if (isPaced || steps.length > 0) {
+    const areMoreLate = known.length > 0 || late.length > steps.length
+    return { steps, ahead, paceUntil, readAgainAt: areMoreLate ? paceUntil : undefined }
   }
-  const isRemembered = room > 0 && shard.lateAhead.steps.length > 0
-  return { begun, readAgainAt: isRemembered ? shard.lateAhead.until : undefined }
+  const isRemembered = room > 0 && ahead.steps.length > 0
+  return { steps, ahead, paceUntil, readAgainAt: isRemembered ? ahead.until : undefined }
 }
 
 const accountsOfLate = ({ writingTo, late }: DueInShard): ReadonlyArray<AccountId> =>
