@@ -85,7 +85,7 @@ export type AccountState =
       readonly consentHosts: AcceptedHosts
     }
 
-type OpenAccount = Extract<AccountState, { readonly kind: 'open' }>
+export type OpenAccount = Extract<AccountState, { readonly kind: 'open' }>
 
 /** Whether it sends from there now; undefined: from the sender that the accounts share. */
 export const sendsFrom = (state: AccountState, from: string | undefined): boolean =>

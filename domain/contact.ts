@@ -189,6 +189,7 @@ const ContactState = t.union([
   ]),
 ])
 export type ContactState = t.TypeOf<typeof ContactState>
+export type KnownContact = Extract<ContactState, { readonly kind: 'known' }>
 
 export type ContactCommand =
   | {
@@ -266,7 +267,7 @@ const evolve = (state: ContactState, event: ContactEvent): ContactState => {
       unconverted: [],
       records: [],
       ...(optedInAt === undefined ? {} : { optedInAt }),
-    } satisfies Known
+    } satisfies KnownContact
     return state.optedOut === false ? { ...created, hasOptedIn: true as const } : created
   }
   if (event.type === 'ContactErased') {
@@ -306,8 +307,6 @@ const evolve = (state: ContactState, event: ContactEvent): ContactState => {
   }
 }
 
-type Known = Extract<ContactState, { readonly kind: 'known' }>
-
 const afterNumberOptedIn = (state: ContactState, saidAt: Instant | undefined): ContactState => {
   if (state.kind === 'erased') return { ...state, optedOut: false }
   const optedInAt = latest(saidAt, state.optedInAt)
@@ -325,7 +324,7 @@ const afterErasure = (state: Extract<ContactState, { readonly kind: 'erased' }>,
 }
 
 const engagedState = (
-  state: Known,
+  state: KnownContact,
   { lead_id, source_id, engagement_id, submitted_at, engaged_at, supersedes = [] }: EngagedFacts,
 ): ContactState => {
   const newest = { leadId: lead_id, submittedAt: submitted_at, sourceId: source_id, engagementId: engagement_id }

@@ -1,4 +1,4 @@
-import { mostOpenEngagements, type ContactRefusal, type ContactState } from './contact.js'
+import { mostOpenEngagements, type ContactRefusal, type KnownContact } from './contact.js'
 import type { ConversionState } from './conversion.js'
 import type { ConversionRecordFacts } from './conversion-record.js'
 import { recordIdOf } from './derived-id.js'
@@ -7,14 +7,14 @@ import type { Instant } from './instant.js'
 import { E, type Either } from './prelude.js'
 
 export type DefinedConversion = Extract<ConversionState, { readonly kind: 'defined' }> & { readonly id: ConversionId }
-export type KnownContact = Extract<ContactState, { readonly kind: 'known' }> & { readonly id: ContactId }
+export type IdentifiedContact = KnownContact & { readonly id: ContactId }
 
 /**
  * A conversion of a contact, as the customer's own system reports it (contract 4.5). Undefined is what it did not send.
  */
 export type ConversionReport = {
   readonly conversion: DefinedConversion
-  readonly contact: KnownContact
+  readonly contact: IdentifiedContact
   readonly convertedAt: Instant | undefined
   /** In cents. */
   readonly value: number | undefined

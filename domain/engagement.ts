@@ -146,7 +146,7 @@ const FollowUpState = t.type({
 type FollowUpState = t.TypeOf<typeof FollowUpState>
 
 /** Its snapshot outlives the contact: it may hold nothing that is personal. */
-const Started = t.type({
+const StartedEngagement = t.type({
   kind: t.literal('started'),
   attribution: Attribution,
   ended: t.boolean,
@@ -171,10 +171,10 @@ const Started = t.type({
   givesUpAt: t.union([Instant, t.undefined]),
   labels: setOf(ActivityLabel),
 })
-type Started = Readonly<t.TypeOf<typeof Started>>
+export type StartedEngagement = Readonly<t.TypeOf<typeof StartedEngagement>>
 
-const EngagementState = t.union([t.type({ kind: t.literal('unknown') }), Started])
-export type EngagementState = { readonly kind: 'unknown' } | Started
+const EngagementState = t.union([t.type({ kind: t.literal('unknown') }), StartedEngagement])
+export type EngagementState = { readonly kind: 'unknown' } | StartedEngagement
 
 /** Of a text: an engagement hears of no opt-in and no request for help. */
 type HeardMeaning = Exclude<ReplyMeaning, 'opted_in' | 'help'>
@@ -370,7 +370,7 @@ type StepEvent = Extract<
   { readonly type: 'StepBegun' | 'StepPostponed' | 'StepSkipped' | 'StepsEnded' }
 >
 
-const afterStepEvent = (state: Started, followUp: FollowUpState, event: StepEvent): Started => {
+const afterStepEvent = (state: StartedEngagement, followUp: FollowUpState, event: StepEvent): StartedEngagement => {
   switch (event.type) {
     case 'StepBegun': {
       const { step, attempt: attempts, message_id: messageId } = event.data
@@ -399,10 +399,11 @@ const afterStepEvent = (state: Started, followUp: FollowUpState, event: StepEven
 }
 
 /** Until when no step is begun, since a person answers or a call is scheduled. */
-export const heldUntil = (state: Started): Instant | undefined => latest(takenOverUntil(state), state.answerUntil)
+export const heldUntil = (state: StartedEngagement): Instant | undefined =>
+  latest(takenOverUntil(state), state.answerUntil)
 
 /** Until when a person sees to the contact: till then a silent one is not given up, either. */
-export const takenOverUntil = ({ pausedUntil, callUntil }: Started): Instant | undefined =>
+export const takenOverUntil = ({ pausedUntil, callUntil }: StartedEngagement): Instant | undefined =>
   latest(pausedUntil, callUntil)
 
 const attributionIn = (started: Attribution): Attribution => {
@@ -488,7 +489,7 @@ const decide = (
 }
 
 /** The end of a scheduled call that a report at this time can't be about: it still holds the steps back. */
-const laterCall = ({ callUntil }: Started, at: Instant): Instant | undefined =>
+const laterCall = ({ callUntil }: StartedEngagement, at: Instant): Instant | undefined =>
   callUntil === undefined || mayBeOf(callUntil, at) ? undefined : callUntil
 
 /**
@@ -497,7 +498,7 @@ const laterCall = ({ callUntil }: Started, at: Instant): Instant | undefined =>
  */
 const hear = (
   command: Extract<EngagementCommand, { readonly type: 'HearReply' }>,
-  state: Started,
+  state: StartedEngagement,
 ): ReadonlyArray<EngagementEvent> => {
   const { messageId: message_id, pausedUntil: paused_until, givesUpAt: gives_up_at, at, meaning } = command
   const { attribution, ended: isEnded, labels, replies } = state
@@ -516,13 +517,16 @@ const hear = (
   const isRefusal = meaning === 'unqualified' || meaning === 'not_interested'
   const fires = labels.has('interested') || isRefusal ? [] : [fired(state, 'contact-replied', at)]
   if (meaning === 'reply') return [replied, ...fires]
-  return [replied, ...fires, ...outcome(fires.reduce(evolve, state) as Started, `rule-says-${meaning}`, at)]
+  return [replied, ...fires, ...outcome(fires.reduce(evolve, state) as StartedEngagement, `rule-says-${meaning}`, at)]
 }
 
 type OptOutReport = { readonly reportId?: ActivityReportId | undefined; readonly optedOutBefore?: boolean }
 
 /** Whether the conversation has not told it. */
-const isNewOptOut = ({ reportId, optedOutBefore }: OptOutReport, { erased, labels, reports }: Started): boolean => {
+const isNewOptOut = (
+  { reportId, optedOutBefore }: OptOutReport,
+  { erased, labels, reports }: StartedEngagement,
+): boolean => {
   const isReported = reportId !== undefined && reports.has(reportId)
   return !erased && !isReported && !(optedOutBefore === true && labels.has('opted_out'))
 }
@@ -533,7 +537,7 @@ const reportOf = ({ reportId }: OptOutReport): Report | undefined =>
 /** After the end nothing is fired but that the contact opted out, since other messages must not go to it either. */
 const giveUp = (
   { trigger, note, reportId, at }: Extract<EngagementCommand, { readonly type: 'GiveUp' }>,
-  state: Started,
+  state: StartedEngagement,
 ): ReadonlyArray<EngagementEvent> => {
   const report = reportOf({ reportId })
   if (!state.ended) return outcome(state, trigger, at, note, report)
@@ -544,7 +548,7 @@ const giveUp = (
 /** Only the first opening of a link counts, and after an outcome none. */
 const opened = (
   { reportId, url, at: when }: Extract<EngagementCommand, { readonly type: 'OpenLink' }>,
-  { attribution, erased: isErased, labels, lastActivityAt, reports }: Started,
+  { attribution, erased: isErased, labels, lastActivityAt, reports }: StartedEngagement,
 ): ReadonlyArray<EngagementEvent> => {
   const hasOutcome = [...labels].some((label) => typeOf(label) === 'outcome')
   if (isErased || hasOutcome || reports.has(reportId)) return []
@@ -553,7 +557,7 @@ const opened = (
 }
 
 const fired = (
-  { attribution, lastActivityAt }: Started,
+  { attribution, lastActivityAt }: StartedEngagement,
   trigger: Trigger,
   when: Instant,
   note: string | null = triggers[trigger].note,
@@ -564,7 +568,7 @@ const fired = (
 }
 
 const outcome = (
-  state: Started,
+  state: StartedEngagement,
   trigger: Trigger,
   when: Instant,
   note?: string,
@@ -592,7 +596,10 @@ type StepCommand = Extract<
  * A step is never begun early, before the consent was verified, while a person answers, after the end, or where another
  * one is next.
  */
-const step = (command: StepCommand, state: Started): Either<EngagementRefusal, ReadonlyArray<EngagementEvent>> => {
+const step = (
+  command: StepCommand,
+  state: StartedEngagement,
+): Either<EngagementRefusal, ReadonlyArray<EngagementEvent>> => {
   const { followUp, awaitedConsent, attribution } = state
   const { engagement_id } = attribution
   if (state.ended) return E.left({ kind: 'engagement-ended' })
@@ -642,7 +649,7 @@ const step = (command: StepCommand, state: Started): Either<EngagementRefusal, R
 /** Whoever can't verify a consent for a day must not send. */
 const consentCheckFailed = (
   { check, reason, at }: Extract<EngagementCommand, { readonly type: 'RecordFailedConsentCheck' }>,
-  state: Started,
+  state: StartedEngagement,
 ): ReadonlyArray<EngagementEvent> => {
   const { awaitedConsent } = state
   if (awaitedConsent === undefined || check !== awaitedConsent.failedChecks + 1) return []

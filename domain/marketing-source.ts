@@ -34,6 +34,8 @@ export type MarketingSourceState =
       readonly limitPerMinute: number | null
     }
 
+export type CreatedSource = Extract<MarketingSourceState, { readonly kind: 'created' }>
+
 export type MarketingSourceCommand =
   | {
       readonly type: 'CreateSource'

@@ -451,12 +451,12 @@ export const stepOver = ({
     ? undefined
     : { step, after: { next_step_at, gives_up_at } }
 
-type Outbound = Extract<MessageState, { readonly attempt: number }>
+export type OutboundMessage = Extract<MessageState, { readonly attempt: number }>
 
-const isOutbound = (state: MessageState): state is Outbound => 'attempt' in state
+export const isOutbound = (state: MessageState): state is OutboundMessage => 'attempt' in state
 
 /** No try is under way, and none follows unless it is found to be lost. */
-const isOver = ({ kind }: Outbound): boolean => kind !== 'sending' && kind !== 'waiting'
+const isOver = ({ kind }: OutboundMessage): boolean => kind !== 'sending' && kind !== 'waiting'
 
 const decide = (command: MessageCommand, state: MessageState): Either<never, ReadonlyArray<MessageEvent>> => {
   switch (command.type) {
@@ -519,7 +519,7 @@ const decide = (command: MessageCommand, state: MessageState): Either<never, Rea
 
 /** A step is over as the provider has reported, whatever its answer was. Undefined where it has not. */
 const endingAsReported = (
-  { facts, attempt, failure, providerId: provider_id }: Outbound,
+  { facts, attempt, failure, providerId: provider_id }: OutboundMessage,
   after: AfterStep | undefined,
 ): MessageEvent | undefined => {
   if (failure !== undefined) return { type: 'MessageFailed', data: { ...facts, attempt, ...failure, ...after } }
@@ -533,7 +533,7 @@ const mostUnreached = 3
 /** Reports come twice and in any order: what has arrived, or is lost, stays so. */
 const told = (
   { report, retryAt, reportId: report_id }: Extract<MessageCommand, { readonly type: 'ReportMessage' }>,
-  state: Outbound,
+  state: OutboundMessage,
 ): ReadonlyArray<MessageEvent> => {
   const { facts, attempt, failure, lost, providerId, unreached } = state
   const provider_id = report.providerId
@@ -580,7 +580,8 @@ const postponeOrWithdraw = (
 }
 
 /** A second record of one try is a repeat. */
-const isOfTry = (state: Outbound, attempt: number): boolean => state.kind === 'sending' && state.attempt === attempt
+const isOfTry = (state: OutboundMessage, attempt: number): boolean =>
+  state.kind === 'sending' && state.attempt === attempt
 
 const begin = (
   {

@@ -1,4 +1,4 @@
-import type { ContactState } from './contact.js'
+import type { ContactState, KnownContact } from './contact.js'
 import { stepMessageIdOf } from './derived-id.js'
 import { heldUntil, takenOverUntil, type EngagementState } from './engagement.js'
 import type { AfterStep } from './follow-up.js'
@@ -132,7 +132,7 @@ type DueStep = {
 const dueStep = (
   situation: Situation,
   { step, attempt, template, messageId, key }: DueStep,
-  { details }: Extract<ContactState, { readonly kind: 'known' }>,
+  { details }: KnownContact,
 ): NextStep => {
   const { engagement, settings, account, sentInLastDay, links: linked, now } = situation
   const fields = fieldsOf(details)

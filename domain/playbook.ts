@@ -38,6 +38,7 @@ const PlaybookState = t.union([
   }),
 ])
 export type PlaybookState = t.TypeOf<typeof PlaybookState>
+export type CreatedPlaybook = Extract<PlaybookState, { readonly kind: 'created' }>
 
 export type PlaybookCommand =
   | {

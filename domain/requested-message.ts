@@ -1,4 +1,4 @@
-import type { ContactState } from './contact.js'
+import type { ContactState, KnownContact } from './contact.js'
 import type { EngagementState } from './engagement.js'
 import type { Instant } from './instant.js'
 import { messageOf } from './message-template.js'
@@ -61,12 +61,10 @@ export const nextTryOf = (situation: Situation): NextTry => {
 
 const withdrawn = (reason: string): NextTry => ({ kind: 'withdraw', why: 'withdrawn', reason })
 
-type Known = Extract<ContactState, { readonly kind: 'known' }>
-
 /** The only messages that somebody gets who opted out, at whatever hour: 47 CFR 64.1200(a)(12). */
 const answer = (
   { account, sentInLastDay }: Situation,
-  contact: Known,
+  contact: KnownContact,
   purpose: 'confirmation' | 'help',
   validUntil: Instant,
 ): NextTry => {
@@ -91,7 +89,7 @@ const answerOf = (template: string, title: string): string => messageOf(template
  */
 const byMember = (
   { engagement, settings, account, sentInLastDay, now }: Situation,
-  { optedOut, details }: Known,
+  { optedOut, details }: KnownContact,
   text: string,
   expiresAt: Instant,
 ): NextTry => {

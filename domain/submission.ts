@@ -4,7 +4,7 @@ import { EmailAddress } from './email-address.js'
 import type { ContactId, EngagementId, ErasureId, LeadId } from './ids.js'
 import { isRealDate, type Instant } from './instant.js'
 import type { LeadDetails, LeadFacts, Originator } from './lead.js'
-import type { MarketingSourceState } from './marketing-source.js'
+import type { CreatedSource } from './marketing-source.js'
 import type { FieldValues } from './message-template.js'
 import { phoneFromText, type Phone } from './phone.js'
 import { E, pipe, type Either } from './prelude.js'
@@ -144,7 +144,7 @@ export const originatorsOf = (
 
 /** A marketing source that takes leads, and the secret of its account. */
 type Acceptor = {
-  readonly source: Extract<MarketingSourceState, { readonly kind: 'created' }>
+  readonly source: CreatedSource
   readonly secret: AccountSecret
 }
 

@@ -1,9 +1,9 @@
-import { account, type AccountState, type OwnSender } from '../../domain/account.js'
+import { account, type OpenAccount, type OwnSender } from '../../domain/account.js'
 import type { AcceptedHosts } from '../../domain/consent.js'
 import type { AccountSecret } from '../../domain/derived-id.js'
 import { AccountId, SourceId } from '../../domain/ids.js'
-import { marketingSource, type MarketingSourceState } from '../../domain/marketing-source.js'
-import { playbook, type PlaybookState } from '../../domain/playbook.js'
+import { marketingSource, type CreatedSource, type MarketingSourceState } from '../../domain/marketing-source.js'
+import { playbook, type CreatedPlaybook } from '../../domain/playbook.js'
 import type { Vault } from '../../domain/ports.js'
 import { E, flow, type Either, type TaskEither } from '../../domain/prelude.js'
 import type { CurrentStates } from '../commands/states/current-states.js'
@@ -11,9 +11,6 @@ import type { Request, Surface } from '../http/endpoint.js'
 import type { Problem } from '../http/problem.js'
 import type { RateLimit } from '../http/rate-limit.js'
 import { bind, chain, check } from '../http/steps.js'
-
-type CreatedSource = Extract<MarketingSourceState, { readonly kind: 'created' }>
-type OpenAccount = Extract<AccountState, { readonly kind: 'open' }>
 
 /** A marketing source that takes leads now. */
 export type AcceptingSource = {
@@ -24,7 +21,7 @@ export type AcceptingSource = {
   readonly consentHosts: AcceptedHosts
   /** What its account sends from; null: the sender that the accounts share. */
   readonly sender: OwnSender | null
-  readonly playbook: Extract<PlaybookState, { readonly kind: 'created' }>
+  readonly playbook: CreatedPlaybook
 }
 
 type SourcePorts = { readonly currentStates: CurrentStates; readonly vault: Vault; readonly rateLimit: RateLimit }

@@ -1,4 +1,4 @@
-import { account, type AccountState } from '../../domain/account.js'
+import { account, type AccountState, type OpenAccount } from '../../domain/account.js'
 import { AccountId } from '../../domain/ids.js'
 import type { StoreFailure } from '../../domain/ports.js'
 import { flow, type Either } from '../../domain/prelude.js'
@@ -9,8 +9,6 @@ import type { HasRequest } from '../http/endpoint.js'
 import type { Problem } from '../http/problem.js'
 import { bind, pathId } from '../http/steps.js'
 import type { ManagePorts } from './ports.js'
-
-export type OpenAccount = Extract<AccountState, { readonly kind: 'open' }>
 
 const notFound: Problem = { kind: 'account-not-found' }
 

@@ -1,5 +1,5 @@
 import { account } from '../../domain/account.js'
-import { contact, type ContactState } from '../../domain/contact.js'
+import { contact, type KnownContact } from '../../domain/contact.js'
 import { engagement } from '../../domain/engagement.js'
 import type { AccountId, ContactId, EngagementId, MessageId } from '../../domain/ids.js'
 import { later, type Instant } from '../../domain/instant.js'
@@ -112,7 +112,7 @@ const answerTo: { readonly [meaning in ReplyMeaning]?: 'confirmation' | 'help' }
 const answeredBy = async (
   { queries }: Ports,
   contactId: ContactId,
-  { newest }: Extract<ContactState, { readonly kind: 'known' }>,
+  { newest }: KnownContact,
 ): Promise<Either<StoreFailure | Missing, EngagementId>> => {
   const sent = await lastSentTo(queries, contactId)
   if (E.isLeft(sent)) return sent

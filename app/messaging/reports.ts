@@ -3,7 +3,7 @@ import { contact } from '../../domain/contact.js'
 import { engagement } from '../../domain/engagement.js'
 import { MessageId, type ActivityReportId } from '../../domain/ids.js'
 import type { Instant } from '../../domain/instant.js'
-import { message, type MessageReport, type MessageState } from '../../domain/message.js'
+import { isOutbound, message, type MessageReport, type OutboundMessage } from '../../domain/message.js'
 import type { Clock, CommandHandler, StoreFailure } from '../../domain/ports.js'
 import { E, flow, pipe, TE, type TaskEither } from '../../domain/prelude.js'
 import { messageRetryAt } from '../../domain/retry-schedule.js'
@@ -41,8 +41,7 @@ export const reportEndpoint = (ports: ReportPorts, provider: TextProvider): Endp
   ),
 })
 
-type Tried = Extract<MessageState, { readonly attempt: number }>
-type Sent = { readonly id: MessageId; readonly state: Tried }
+type Sent = { readonly id: MessageId; readonly state: OutboundMessage }
 
 /** Undefined where no such message went out. */
 const sentMessage =
@@ -51,7 +50,7 @@ const sentMessage =
     if (!MessageId.is(id)) return E.right(undefined)
     const loaded = await loadState(commandHandler, message, id)
     if (E.isLeft(loaded)) return loaded
-    return E.right('attempt' in loaded.right ? { id, state: loaded.right } : undefined)
+    return E.right(isOutbound(loaded.right) ? { id, state: loaded.right } : undefined)
   }
 
 const recorded = (
@@ -81,7 +80,7 @@ const recorded = (
 const holdOrRelease =
   (
     { commandHandler, clientCommands, clock }: ReportPorts,
-    { facts: { account_id: accountId }, sender: from }: Tried,
+    { facts: { account_id: accountId }, sender: from }: OutboundMessage,
     report: MessageReport,
   ): TaskEither<Problem, undefined> =>
   async () => {

@@ -1,4 +1,4 @@
-import { account, type AccountState } from '../../domain/account.js'
+import { account, type AccountState, type OpenAccount } from '../../domain/account.js'
 import type { AccountSecret } from '../../domain/derived-id.js'
 import type { AccountId, ApiKeyId } from '../../domain/ids.js'
 import type { StoreFailure, Vault } from '../../domain/ports.js'
@@ -32,7 +32,7 @@ export const callerOf = ({ currentStates, vault, rateLimit }: CallerPorts): Surf
   )
 
 type Opened = {
-  readonly account: Extract<AccountState, { readonly kind: 'open' }>
+  readonly account: OpenAccount
   readonly apiKeyId: ApiKeyId
   readonly limitPerMinute: number | null
 }

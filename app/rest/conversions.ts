@@ -7,7 +7,7 @@ import {
   recordFrom,
   type ConversionReport,
   type DefinedConversion,
-  type KnownContact,
+  type IdentifiedContact,
 } from '../../domain/conversion-report.js'
 import { ContactId, ConversionId } from '../../domain/ids.js'
 import { InstantFromText } from '../../domain/instant.js'
@@ -100,7 +100,7 @@ export const conversionEndpoints = (ports: ConversionPorts): ReadonlyArray<Endpo
 
 type Sent = {
   readonly conversion: DefinedConversion
-  readonly contact: KnownContact
+  readonly contact: IdentifiedContact
   readonly body: RecordRequest
 }
 
@@ -119,7 +119,7 @@ const contactOf =
     { commandHandler, hasPendingReactions }: ConversionPorts,
     { accountId }: Caller,
     id: string,
-  ): TaskEither<Problem, KnownContact> =>
+  ): TaskEither<Problem, IdentifiedContact> =>
   async () => {
     if (!ContactId.is(id)) return E.left(contactNotFound)
     const found: Either<StoreFailure, ContactState> = await loadState(commandHandler, contact, id)

@@ -1,7 +1,7 @@
 import { fold, streamOf } from '../../domain/decider.js'
 import { millisecondsOf, type Instant } from '../../domain/instant.js'
 import type { MessageId } from '../../domain/ids.js'
-import { message, type MessageEvent, type MessageState } from '../../domain/message.js'
+import { isOutbound, message, type MessageEvent, type OutboundMessage } from '../../domain/message.js'
 import { settlingTime, type Messenger, type OutgoingMessage, type Settled } from '../../domain/messenger.js'
 import type { Clock, EnvelopeFacts, Logger, Time } from '../../domain/ports.js'
 import { orThrow } from '../../domain/store-failed.js'
@@ -50,13 +50,11 @@ export const findCopy = async (
   executedOrThrow('the copy of an erased message', await commandHandler.execute(message, id, command, envelope))
 }
 
-type Tried = Extract<MessageState, { readonly attempt: number }>
-
 /** As it was when it was closed, where a provider may have its last try. */
-const unsettledIn = (events: ReadonlyArray<MessageEvent>): Tried | undefined => {
+const unsettledIn = (events: ReadonlyArray<MessageEvent>): OutboundMessage | undefined => {
   const closed = events.findIndex(({ type }) => type === 'MessageErased')
   const state = fold(message, message.initial, events.slice(0, closed))
-  if (!('attempt' in state) || state.providerId !== undefined) return undefined
+  if (!isOutbound(state) || state.providerId !== undefined) return undefined
   return state.kind === 'sending' || state.failure?.kind === 'unknown' ? state : undefined
 }
 

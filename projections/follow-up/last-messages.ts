@@ -1,5 +1,5 @@
 import { stepMessageIdOf } from '../../domain/derived-id.js'
-import type { EngagementState } from '../../domain/engagement.js'
+import type { StartedEngagement } from '../../domain/engagement.js'
 import type { Position } from '../../domain/event.js'
 import type { MessageId } from '../../domain/ids.js'
 import { message } from '../../domain/message.js'
@@ -17,7 +17,7 @@ import { settleMessage, type SendingPorts } from './sending/try.js'
 export const closeLastMessage = async (
   ports: SendingPorts & PartiesPorts,
   lease: Lease,
-  { attribution, followUp }: Extract<EngagementState, { readonly kind: 'started' }>,
+  { attribution, followUp }: StartedEngagement,
 ): Promise<Position | undefined> => {
   const { engagement_id, account_id, contact_id } = attribution
   // The newest first: it is nearly always the one.

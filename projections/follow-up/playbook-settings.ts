@@ -1,5 +1,5 @@
 import { streamOf } from '../../domain/decider.js'
-import type { EngagementState } from '../../domain/engagement.js'
+import type { StartedEngagement } from '../../domain/engagement.js'
 import { playbook } from '../../domain/playbook.js'
 import type { PlaybookSettings } from '../../domain/playbook-settings.js'
 import type { CommandHandler } from '../../domain/ports.js'
@@ -9,7 +9,7 @@ import { FailedForGood, readOrThrow } from '../subscriptions/retries/retried-com
 /** The settings by which an engagement goes. @throws FailedForGood, and where the store fails */
 export const settingsOrThrow = async (
   ports: { readonly commandHandler: CommandHandler; readonly playbookAt: PlaybookVersions },
-  started: Extract<EngagementState, { readonly kind: 'started' }>,
+  started: StartedEngagement,
 ): Promise<PlaybookSettings> => {
   const stream = streamOf(playbook, started.attribution.playbook_id)
   const settings = readOrThrow(stream, await settingsOf(ports, started))

@@ -1,5 +1,6 @@
+import type { OpenAccount } from '../../domain/account.js'
 import type { CausingEvent } from '../../domain/aggregate.js'
-import { engagement, type EngagementCommand, type EngagementState } from '../../domain/engagement.js'
+import { engagement, type EngagementCommand, type StartedEngagement } from '../../domain/engagement.js'
 import type { Position } from '../../domain/event.js'
 import type { EngagementId } from '../../domain/ids.js'
 import { monthOf, type Instant } from '../../domain/instant.js'
@@ -22,7 +23,7 @@ import { closeLastMessage, withdrawMessage } from './last-messages.js'
 import { settingsOrThrow } from './playbook-settings.js'
 import { isOutdated } from './sending/outdated-postponement.js'
 import { mayTry } from './sending/sender-hold.js'
-import { partiesOf, type OpenAccount, type Parties, type PartiesPorts } from './sending/parties.js'
+import { partiesOf, type Parties, type PartiesPorts } from './sending/parties.js'
 import type { SendingRates } from './sending/rate.js'
 import { reachSegmentLimit } from './sending/segment-limit.js'
 import type { SegmentReservations } from './sending/segment-reservations.js'
@@ -92,7 +93,7 @@ type OfKind<Kind extends NextStep['kind']> = Extract<NextStep, { readonly kind: 
 const wouldSend = async (
   ports: StepPorts,
   known: Known,
-  { attribution, followUp }: Extract<EngagementState, { readonly kind: 'started' }>,
+  { attribution, followUp }: StartedEngagement,
 ): Promise<boolean> => {
   const { engagement_id: id } = attribution
   const { state: current } = await loadOrThrow(ports.commandHandler, engagement, id)

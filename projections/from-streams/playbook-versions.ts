@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { approximateBytes } from '../../domain/approximate-size.js'
 import { streamOf } from '../../domain/decider.js'
-import type { EngagementState } from '../../domain/engagement.js'
+import type { StartedEngagement } from '../../domain/engagement.js'
 import type { PlaybookId } from '../../domain/ids.js'
 import { playbook, type PlaybookEvent } from '../../domain/playbook.js'
 import type { PlaybookSettings } from '../../domain/playbook-settings.js'
@@ -46,7 +46,7 @@ type SettingsPorts = { readonly commandHandler: Pick<CommandHandler, 'load'>; re
  */
 export const settingsOf = async (
   { commandHandler, playbookAt }: SettingsPorts,
-  { attribution: { playbook_id: id }, followUp }: Extract<EngagementState, { readonly kind: 'started' }>,
+  { attribution: { playbook_id: id }, followUp }: StartedEngagement,
 ): Promise<Either<StoreFailure, PlaybookSettings | undefined>> => {
   if (followUp !== undefined) return playbookAt(id, followUp.playbookVersion)
   const loaded = await commandHandler.load(playbook, id)

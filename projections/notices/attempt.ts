@@ -1,4 +1,4 @@
-import { account, type AccountState } from '../../domain/account.js'
+import { account, type OpenAccount } from '../../domain/account.js'
 import type { Position } from '../../domain/event.js'
 import type { NoticeId } from '../../domain/ids.js'
 import { monthOf } from '../../domain/instant.js'
@@ -55,7 +55,7 @@ export const attemptNotice = async (
 const isOver = async (
   { commandHandler, clock }: AttemptPorts,
   facts: MessagesNotice,
-  owner: Extract<AccountState, { readonly kind: 'open' }>,
+  owner: OpenAccount,
 ): Promise<boolean> => {
   if (facts.about === 'segment-limit')
     return facts.month !== monthOf(clock.now()) || facts.segments_per_month !== owner.segmentsPerMonth

@@ -16,7 +16,7 @@ import type { Recorded } from '../../../domain/event.js'
 import type { AccountId, ConversionId, PlaybookId, SourceId, WebhookId } from '../../../domain/ids.js'
 import { instantOf, type Instant } from '../../../domain/instant.js'
 import { lead, type LeadFacts } from '../../../domain/lead.js'
-import { marketingSource, type MarketingSourceState } from '../../../domain/marketing-source.js'
+import { marketingSource, type CreatedSource } from '../../../domain/marketing-source.js'
 import { playbook } from '../../../domain/playbook.js'
 import type { AnyCommand, EnvelopeFacts } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
@@ -119,7 +119,7 @@ type Month = {
   readonly secret: AccountSecret
   readonly conversionIds: { readonly quoted: ConversionId; readonly sold: ConversionId }
   readonly webhookId: WebhookId
-  readonly sources: ReadonlyArray<Extract<MarketingSourceState, { readonly kind: 'created' }>>
+  readonly sources: ReadonlyArray<CreatedSource>
   readonly leads: Map<number, LeadFacts>
 }
 

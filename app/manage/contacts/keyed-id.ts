@@ -1,9 +1,9 @@
+import type { OpenAccount } from '../../../domain/account.js'
 import type { AccountSecret } from '../../../domain/derived-id.js'
 import { E, type Either } from '../../../domain/prelude.js'
 import type { Request } from '../../http/endpoint.js'
 import { idempotencyKeyIn } from '../../http/idempotency-key.js'
 import { unopenableSecret, type Problem } from '../../http/problem.js'
-import type { OpenAccount } from '../account-in-path.js'
 import type { ManagePorts } from '../ports.js'
 
 /**

@@ -1,9 +1,9 @@
+import type { OpenAccount } from '../../../domain/account.js'
 import { messageIdOf } from '../../../domain/derived-id.js'
 import type { ContactId, EngagementId, MessageId } from '../../../domain/ids.js'
 import { E, pipe, type Either } from '../../../domain/prelude.js'
 import type { Request } from '../../http/endpoint.js'
 import type { Problem } from '../../http/problem.js'
-import type { OpenAccount } from '../account-in-path.js'
 import type { ManagePorts } from '../ports.js'
 import { keyedId } from './keyed-id.js'
 

@@ -1,7 +1,9 @@
+import type { OpenAccount } from '../../../domain/account.js'
 import { FieldName, objectWith, optional, t, Title } from '../../../domain/codec.js'
 import { PlaybookId, SourceId, type AccountId } from '../../../domain/ids.js'
 import {
   marketingSource,
+  type CreatedSource,
   type MarketingSourceCommand,
   type MarketingSourceState,
 } from '../../../domain/marketing-source.js'
@@ -13,12 +15,12 @@ import { ownState } from '../../commands/states/own-state.js'
 import type { Endpoint } from '../../http/endpoint.js'
 import type { Problem } from '../../http/problem.js'
 import { answer, bind, execute, pathId, withBody } from '../../http/steps.js'
-import { listOf, withAccount, type OpenAccount } from '../account-in-path.js'
+import { listOf, withAccount } from '../account-in-path.js'
 import { ChangedLimit } from '../limit-per-minute.js'
 import type { Operator } from '../operator.js'
 import { withPage } from '../page.js'
 import type { ManagePorts } from '../ports.js'
-import { createSource, type CreatedSource } from './source-creation.js'
+import { createSource } from './source-creation.js'
 
 const CreateRequest = objectWith({ title: Title, playbook_id: PlaybookId, originator_field: optional(FieldName) })
 const ChangeRequest = objectWith({

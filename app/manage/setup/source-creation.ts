@@ -1,13 +1,12 @@
 import { newAggregate } from '../../../domain/aggregate.js'
 import type { SourceId } from '../../../domain/ids.js'
-import { marketingSource, type MarketingSourceState } from '../../../domain/marketing-source.js'
+import { marketingSource, type CreatedSource, type MarketingSourceState } from '../../../domain/marketing-source.js'
 import { playbook } from '../../../domain/playbook.js'
 import type { CommandResult } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
 import type { Problem } from '../../http/problem.js'
 import type { ManagePorts } from '../ports.js'
 
-export type CreatedSource = Extract<MarketingSourceState, { readonly kind: 'created' }>
 type NewSource = Pick<CreatedSource, 'accountId' | 'title' | 'playbookId' | 'originatorField'>
 
 /** Creates a source on a playbook of the same account, which is not deleted from then on: its stream decides. */

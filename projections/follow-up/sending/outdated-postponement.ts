@@ -1,6 +1,7 @@
+import type { OpenAccount } from '../../../domain/account.js'
 import { isOfAccount, type Postponement } from '../../../domain/postponement.js'
 import { E } from '../../../domain/prelude.js'
-import type { OpenAccount, PartiesPorts } from './parties.js'
+import type { PartiesPorts } from './parties.js'
 
 /**
  * Whether the account changed while the postponement was being recorded. The search for waiting work may have run

@@ -1,4 +1,4 @@
-import { account, type AccountState } from '../../../domain/account.js'
+import { account, type AccountState, type OpenAccount } from '../../../domain/account.js'
 import { contact, type ContactState } from '../../../domain/contact.js'
 import { streamOf } from '../../../domain/decider.js'
 import type { AccountId, ActivityReportId, ContactId } from '../../../domain/ids.js'
@@ -13,8 +13,6 @@ import { collectionOf } from '../../projection.js'
 import { messages, type MessageDocument } from '../../read-models/messages.js'
 import { FailedForGood, loadOrThrow, readOrThrow } from '../../subscriptions/retries/retried-command.js'
 import type { SenderOptOuts } from '../../from-streams/sender-opt-outs.js'
-
-export type OpenAccount = Extract<AccountState, { readonly kind: 'open' }>
 
 /** Whom a message would go to, and on whose behalf, as they are now. */
 export type Parties = {

@@ -4,7 +4,7 @@ import { StatedFailure } from '../../../domain/failure-reason.js'
 import type { AfterStep } from '../../../domain/follow-up.js'
 import type { ActivityReportId } from '../../../domain/ids.js'
 import { millisecondsOf, type Instant } from '../../../domain/instant.js'
-import { message, type MessageCommand, type MessageIds } from '../../../domain/message.js'
+import { isOutbound, message, type MessageCommand, type MessageIds } from '../../../domain/message.js'
 import { segmentsOf } from '../../../domain/message-segments.js'
 import {
   settlingTime,
@@ -87,7 +87,7 @@ export const sendMessage = async (
     ...withAfterStep(sent, at),
   } as const
   const begun = await record(ports, sent, begin, beginsBy)
-  if (begun === undefined || !('attempt' in begun.state)) return undefined
+  if (begun === undefined || !isOutbound(begun.state)) return undefined
   // The provider has reported on an earlier try.
   if (begun.state.kind !== 'sending') return lastPositionOf(begun)
   const { attempt, begunAt } = begun.state

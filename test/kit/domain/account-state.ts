@@ -1,9 +1,7 @@
-import { account, type AccountState } from '../../../domain/account.js'
+import { account, type OpenAccount } from '../../../domain/account.js'
 import { fold } from '../../../domain/decider.js'
 import { rightOf } from '../right-of.js'
 import { openAccountCommand } from './samples.js'
-
-type OpenAccount = Extract<AccountState, { readonly kind: 'open' }>
 
 const opened = fold(account, account.initial, rightOf(account.decide(openAccountCommand, account.initial)))
 

@@ -4,7 +4,7 @@ import { delivery } from '../../../domain/delivery.js'
 import type { DomainEvent } from '../../../domain/events.js'
 import { millisecondsOf } from '../../../domain/instant.js'
 import { marketingSource } from '../../../domain/marketing-source.js'
-import { message, type MessageState } from '../../../domain/message.js'
+import { isOutbound, message, type MessageState } from '../../../domain/message.js'
 import type { Recorded } from '../../../domain/event.js'
 import type { History } from './histories.js'
 
@@ -161,7 +161,7 @@ const messageFacts = (state: MessageState, stream: History): Row => {
     ended_at: isOver ? (ended?.time ?? null) : null,
     begun_at: stream.find(({ type }) => type === 'MessageBegun')?.time ?? null,
   }
-  if (!('attempt' in state)) return { ...common, attempts: 0 }
+  if (!isOutbound(state)) return { ...common, attempts: 0 }
   return { ...common, step: state.facts.step ?? null, segments: state.segments, attempts: state.attempt }
 }
 

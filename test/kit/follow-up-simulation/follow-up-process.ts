@@ -1,7 +1,7 @@
 import { singleProcessMembership } from '../../../adapters/in-process/single-process-leases.js'
 import { loadState } from '../../../app/commands/states/current-states.js'
 import type { AccountState } from '../../../domain/account.js'
-import { contact, type ContactState } from '../../../domain/contact.js'
+import { contact, type KnownContact } from '../../../domain/contact.js'
 import type { AccountId, ContactId, MessageId } from '../../../domain/ids.js'
 import { later } from '../../../domain/instant.js'
 import { message } from '../../../domain/message.js'
@@ -27,8 +27,6 @@ import type { LifeParts } from '../simulation/lives.js'
 import { virtualFollowers, type Execute } from '../simulation/virtual-followers.js'
 import { accountNumber } from './accounts.js'
 
-type Known = Extract<ContactState, { readonly kind: 'known' }>
-
 /** The parts of the service that follow up, wired as `app/composition` wires them. */
 export type FollowUpProcess = {
   readonly begin: () => Promise<void>
@@ -36,7 +34,7 @@ export type FollowUpProcess = {
   readonly leave: () => Promise<void>
   readonly execute: Execute
   /** Undefined where no lead of it was submitted. */
-  readonly contact: (id: ContactId) => Promise<Known | undefined>
+  readonly contact: (id: ContactId) => Promise<KnownContact | undefined>
   /** The contact writes, as `POST …/contacts/{nct}/messages` stands for it. */
   readonly hear: (id: ContactId, messageId: MessageId, text: string) => Promise<void>
 }
@@ -71,7 +69,7 @@ export const followUpProcess = (ports: ProcessPorts): FollowUpProcess => {
     currentHold: (id) => loadState(commandHandler, sendingHold, id),
   })
 
-  const known = async (id: ContactId): Promise<Known | undefined> => {
+  const known = async (id: ContactId): Promise<KnownContact | undefined> => {
     const state = orThrow(await loadState(commandHandler, contact, id))
     return state.kind === 'known' ? state : undefined
   }

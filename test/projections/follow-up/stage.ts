@@ -1,7 +1,7 @@
 import type { ExecutionContext } from 'ava'
 import { randomIds } from '../../../adapters/node/ids.js'
 import { loadState } from '../../../app/commands/states/current-states.js'
-import type { AccountEvent, AccountState } from '../../../domain/account.js'
+import type { AccountEvent, OpenAccount } from '../../../domain/account.js'
 import { contact } from '../../../domain/contact.js'
 import { stepMessageIdOf } from '../../../domain/derived-id.js'
 import { engagement, type EngagementCommand } from '../../../domain/engagement.js'
@@ -97,8 +97,6 @@ type Executed = {
   readonly id: string
   readonly command: EngagementCommand
 }
-
-type OpenAccount = Extract<AccountState, { readonly kind: 'open' }>
 
 /** Leads whose first messages are due, and may wait for their consent. */
 export const openFollowUpStage = (
