@@ -6,6 +6,7 @@ import { ConversionRecordEvent } from './conversion-record.js'
 import { DeliveryEvent } from './delivery.js'
 import { EngagementEvent } from './engagement.js'
 import { ErasureEvent } from './erasure.js'
+import type { Recorded } from './event.js'
 import { LeadEvent } from './lead.js'
 import { MarketingSourceEvent } from './marketing-source.js'
 import { MessageEvent } from './message.js'
@@ -51,6 +52,8 @@ export const categories = Object.keys(eventsByCategory) as ReadonlyArray<Categor
 export type DomainEvent = t.TypeOf<(typeof eventsByCategory)[Category]>
 
 export type EventType = DomainEvent['type']
+
+export type EventOf<T extends EventType> = Extract<Recorded<DomainEvent>, { readonly type: T }>
 
 type EventCodec = t.Type<DomainEvent>
 

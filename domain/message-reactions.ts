@@ -1,9 +1,10 @@
 import { contact, type ContactCommand } from './contact.js'
 import { answerIdOf, textOptOutIdOf } from './derived-id.js'
 import { engagement, type EngagementCommand } from './engagement.js'
+import type { EventOf } from './events.js'
 import { later, type Instant } from './instant.js'
 import { message, type FailureKind, type MessageIds } from './message.js'
-import type { EventOf, Intent, Reaction } from './reaction.js'
+import type { Intent, Reaction } from './reaction.js'
 import type { Saying } from './saying.js'
 import type { GivingUp } from './trigger.js'
 

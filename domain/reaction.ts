@@ -3,8 +3,7 @@ import type { conversion, ConversionCommand } from './conversion.js'
 import type { Decider } from './decider.js'
 import type { engagement, EngagementCommand } from './engagement.js'
 import type { erasure, ErasureCommand } from './erasure.js'
-import type { Recorded } from './event.js'
-import type { DomainEvent, EventType } from './events.js'
+import type { EventOf, EventType } from './events.js'
 import type { message, MessageCommand } from './message.js'
 import type { playbook, PlaybookCommand } from './playbook.js'
 import type { webhook, WebhookCommand } from './webhook.js'
@@ -23,8 +22,6 @@ type IntentFor<D, C extends { readonly type: string }> =
   D extends Decider<infer _S, C, infer _E, infer _R>
     ? { readonly decider: D; readonly id: string; readonly command: C }
     : never
-
-export type EventOf<T extends EventType> = Extract<Recorded<DomainEvent>, { readonly type: T }>
 
 /** What follows from an event in other streams, in order. Its only time is that of the event. */
 export type Reaction<T extends EventType> = (event: EventOf<T>) => ReadonlyArray<Intent>

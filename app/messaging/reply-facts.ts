@@ -1,9 +1,9 @@
 import { account } from '../../domain/account.js'
 import { contact, type KnownContact } from '../../domain/contact.js'
 import { engagement } from '../../domain/engagement.js'
+import type { EventOf } from '../../domain/events.js'
 import type { AccountId, ContactId, EngagementId, MessageId } from '../../domain/ids.js'
 import { later, type Instant } from '../../domain/instant.js'
-import type { MessageEvent } from '../../domain/message.js'
 import type { PlaybookSettings } from '../../domain/playbook-settings.js'
 import type { Clock, CommandHandler, StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
@@ -42,7 +42,7 @@ type ArrivedText = {
   readonly mark?: ProviderMark | undefined
 }
 
-type ReplyFacts = Extract<MessageEvent, { readonly type: 'MessageReceived' }>['data']
+type ReplyFacts = EventOf<'MessageReceived'>['data']
 type Missing = { readonly kind: 'contact-not-found' | 'engagement-not-found' | 'playbook-not-found' }
 
 const notFound: Missing = { kind: 'contact-not-found' }

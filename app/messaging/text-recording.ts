@@ -1,7 +1,8 @@
 import { contact } from '../../domain/contact.js'
 import type { OwnSender } from '../../domain/account.js'
+import type { EventOf } from '../../domain/events.js'
 import type { AccountId, ContactId, MessageId } from '../../domain/ids.js'
-import { message, type MessageEvent } from '../../domain/message.js'
+import { message } from '../../domain/message.js'
 import type { Clock, Vault } from '../../domain/ports.js'
 import { E, pipe, TE, type Either, type TaskEither } from '../../domain/prelude.js'
 import type { ProviderMark } from '../../domain/reply-meaning.js'
@@ -39,7 +40,7 @@ type ReceivedText = {
 type Recipient = Pick<PossibleContact, 'accountId' | 'contactId' | 'messageId'>
 
 type RecordedText = {
-  readonly facts: Omit<Extract<MessageEvent, { readonly type: 'MessageReceived' }>['data'], 'text'>
+  readonly facts: Omit<EventOf<'MessageReceived'>['data'], 'text'>
   /** None where it was recorded before: then the facts are those of that time. */
   readonly events: ReadonlyArray<{ readonly correlationId: string }>
 }

@@ -1,9 +1,9 @@
 import { mayHaveReceived, type AttemptOutcome } from '../../domain/attempt-outcome.js'
-import { delivery, type DeliveryEvent, type ErasedDeliveryEvent } from '../../domain/delivery.js'
+import { delivery, type ErasedDeliveryEvent } from '../../domain/delivery.js'
 import { streamOf } from '../../domain/decider.js'
 import { mostNamed, type ErasureSummary } from '../../domain/erasure.js'
 import type { Recorded } from '../../domain/event.js'
-import type { DomainEvent } from '../../domain/events.js'
+import type { DomainEvent, EventOf } from '../../domain/events.js'
 import type { ContactId, DeliveryId, ResendId, WebhookId } from '../../domain/ids.js'
 import { later } from '../../domain/instant.js'
 import type { Clock, EnvelopeFacts, Time } from '../../domain/ports.js'
@@ -19,7 +19,7 @@ import type { ClosingPorts } from './stream-closing.js'
 import { entriesOf } from './contact-entries.js'
 
 /** What is left of a delivery. */
-type ErasedDelivery = Extract<DeliveryEvent, { readonly type: 'DeliveryErased' }>['data']
+type ErasedDelivery = EventOf<'DeliveryErased'>['data']
 
 export type DeliveryErasurePorts = ClosingPorts & {
   readonly documents: Pick<Documents, 'get'>

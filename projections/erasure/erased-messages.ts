@@ -1,9 +1,8 @@
 import { streamOf } from '../../domain/decider.js'
-import type { ErasureEvent } from '../../domain/erasure.js'
 import type { EngagementState } from '../../domain/engagement.js'
 import type { MessageId } from '../../domain/ids.js'
 import type { Recorded } from '../../domain/event.js'
-import type { DomainEvent } from '../../domain/events.js'
+import type { DomainEvent, EventOf } from '../../domain/events.js'
 import type { Instant } from '../../domain/instant.js'
 import { message, type ErasedMessageEvent, type MessageIds } from '../../domain/message.js'
 import type { EnvelopeFacts } from '../../domain/ports.js'
@@ -14,7 +13,7 @@ import { messagesOf } from './contact-entries.js'
 import { findCopy, type CopyPorts } from './found-copies.js'
 
 type Ports = CopyPorts & { readonly documents: Pick<Documents, 'find'> }
-type Requested = Extract<ErasureEvent, { readonly type: 'ErasureRequested' }>['data']
+type Requested = EventOf<'ErasureRequested'>['data']
 
 /** Ports for erasing messages. `numberOf` gives the contact's number, undefined where nobody knows it any more. */
 export type MessageErasure = {

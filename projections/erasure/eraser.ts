@@ -5,6 +5,7 @@ import { derivedEventId } from '../../domain/derived-id.js'
 import { engagement } from '../../domain/engagement.js'
 import { erasure } from '../../domain/erasure.js'
 import { beginning, furthest, type Position } from '../../domain/event.js'
+import type { EventOf } from '../../domain/events.js'
 import type { AccountId, ContactId, EngagementId, LeadId } from '../../domain/ids.js'
 import { lead } from '../../domain/lead.js'
 import { parkedEvent } from '../../domain/parked-event.js'
@@ -51,9 +52,9 @@ type EraserPorts = DeliveryErasurePorts &
  */
 const longestAttempt = 7_000
 
-type Requested = Extract<ProjectedEvent, { readonly type: 'ErasureRequested' }>
-type LateMessage = Extract<ProjectedEvent, { readonly type: 'LateMessageFound' }>
-type LateLead = Extract<ProjectedEvent, { readonly type: 'LateLeadFound' }>
+type Requested = EventOf<'ErasureRequested'>
+type LateMessage = EventOf<'LateMessageFound'>
+type LateLead = EventOf<'LateLeadFound'>
 
 export const eraserName = 'eraser'
 

@@ -1,3 +1,4 @@
+import type { EventOf } from '../../domain/events.js'
 import type { AccountId, ContactId, LeadId, SourceId } from '../../domain/ids.js'
 import type { Instant } from '../../domain/instant.js'
 import type { LeadDetails } from '../../domain/lead.js'
@@ -52,7 +53,7 @@ export const evolveContact = (
 export const contactFrom = (events: ReadonlyArray<ProjectedEvent>): ContactDocument | undefined =>
   events.reduce<ContactDocument | undefined>(evolveContact, undefined)
 
-const created = (event: Extract<ProjectedEvent, { readonly type: 'ContactCreated' }>): ContactDocument => {
+const created = (event: EventOf<'ContactCreated'>): ContactDocument => {
   const { contact_id, account_id, details, referral } = event.data
   const { first_name, last_name, email, additional_info } = detailsOf(details)
   return {

@@ -2,6 +2,7 @@ import { newAggregate } from '../../domain/aggregate.js'
 import { account, type AccountEvent, type MemberRole } from '../../domain/account.js'
 import { fold, streamOf } from '../../domain/decider.js'
 import { derivedEventId, noticeIdOf } from '../../domain/derived-id.js'
+import type { EventOf } from '../../domain/events.js'
 import type { AccountId, MemberId } from '../../domain/ids.js'
 import { notice, type NoticeFacts } from '../../domain/notice.js'
 import type { CommandHandler, EventStore, Logger } from '../../domain/ports.js'
@@ -12,10 +13,8 @@ import type { Checkpoint } from '../subscriptions/checkpoint.js'
 import type { Follower } from '../subscriptions/follower.js'
 import type { ProjectedEvent } from '../projection.js'
 
-type Of<Type extends ProjectedEvent['type']> = Extract<ProjectedEvent, { readonly type: Type }>
-
 /** What members are told of. */
-type Trouble = Of<'WebhookTurnedOff' | 'SenderHeld' | 'SegmentLimitReached'>
+type Trouble = EventOf<'WebhookTurnedOff' | 'SenderHeld' | 'SegmentLimitReached'>
 
 type FanOutPorts = {
   readonly store: EventStore
@@ -90,7 +89,7 @@ type WithoutMember<Facts extends NoticeFacts> = Facts extends unknown
   ? Omit<Facts, 'notice_id' | 'account_id' | 'member_id' | 'due_at'>
   : never
 
-const ofWebhook = async (store: EventStore, event: Of<'WebhookTurnedOff'>): Promise<Notification | undefined> => {
+const ofWebhook = async (store: EventStore, event: EventOf<'WebhookTurnedOff'>): Promise<Notification | undefined> => {
   const added = orThrow(await store.read(event.stream)).events[0]
   if (added?.type !== 'WebhookAdded') return undefined
   const { account_id, webhook_id } = added.data
@@ -101,13 +100,16 @@ const ofWebhook = async (store: EventStore, event: Of<'WebhookTurnedOff'>): Prom
 }
 
 /** One that is tried in vain is still the same trouble. */
-const ofSender = ({ data: { account_id, since, reason } }: Of<'SenderHeld'>): Notification => ({
+const ofSender = ({ data: { account_id, since, reason } }: EventOf<'SenderHeld'>): Notification => ({
   cause: `sender/${account_id}/${since}`,
   account_id,
   about: { about: 'sender-held', since, reason },
 })
 
-const ofLimit = ({ id, data: { account_id, month, segments_per_month } }: Of<'SegmentLimitReached'>): Notification => ({
+const ofLimit = ({
+  id,
+  data: { account_id, month, segments_per_month },
+}: EventOf<'SegmentLimitReached'>): Notification => ({
   cause: id,
   account_id,
   about: { about: 'segment-limit', month, segments_per_month },

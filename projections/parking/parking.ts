@@ -1,6 +1,7 @@
 import { newAggregate } from '../../domain/aggregate.js'
 import { idIn } from '../../domain/decider.js'
 import { derivedEventId, parkedEventIdOf } from '../../domain/derived-id.js'
+import type { EventOf } from '../../domain/events.js'
 import type { ParkedEventId } from '../../domain/ids.js'
 import { parkedEvent, type ParkedEventFacts, type ParkedEventState } from '../../domain/parked-event.js'
 import type { CommandHandler, EventStore, Logger, StoreFailure } from '../../domain/ports.js'
@@ -155,9 +156,7 @@ export const parking = ({ name, actor, work }: EventHandling, ports: ParkingPort
     return event === undefined ? undefined : failureOf(event, true)
   }
 
-  const retry = async (
-    request: Extract<ProjectedEvent, { readonly type: 'ParkedEventRetryRequested' }>,
-  ): Promise<void> => {
+  const retry = async (request: EventOf<'ParkedEventRetryRequested'>): Promise<void> => {
     const { parked_event_id, process_manager } = request.data
     if (process_manager !== name) return
     const state = await parkedStateOf(ports, name, parked_event_id)

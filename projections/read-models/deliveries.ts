@@ -1,7 +1,8 @@
 import type { ActivityLabel } from '../../domain/activity.js'
 import { idIn } from '../../domain/decider.js'
 import type { AttemptOutcome } from '../../domain/attempt-outcome.js'
-import { attemptsIn, delivery, kindAfter, type DeliveryEvent, type DeliveryKind } from '../../domain/delivery.js'
+import { attemptsIn, delivery, kindAfter, type DeliveryKind } from '../../domain/delivery.js'
+import type { EventOf } from '../../domain/events.js'
 import type { AccountId, ContactId, DeliveryId, EngagementId, LeadId, WebhookId } from '../../domain/ids.js'
 import { millisecondsOf, type Instant } from '../../domain/instant.js'
 import type { Projection } from '../projection.js'
@@ -142,10 +143,7 @@ export const deliveries: Projection<DeliveryDocument> = {
 }
 
 /** What is left of a delivery, of which nothing waits any more. */
-const erased = (
-  facts: Extract<DeliveryEvent, { readonly type: 'DeliveryErased' }>['data'],
-  at: Instant,
-): DeliveryDocument => {
+const erased = (facts: EventOf<'DeliveryErased'>['data'], at: Instant): DeliveryDocument => {
   const { account_id, webhook_id, contact_id, lead_id = null, engagement_id, label, state, history, created_at } = facts
   return {
     account_id,

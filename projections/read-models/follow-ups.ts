@@ -1,11 +1,12 @@
 import { endsCall } from '../../domain/activity.js'
 import { idIn } from '../../domain/decider.js'
 import { engagement } from '../../domain/engagement.js'
+import type { EventOf } from '../../domain/events.js'
 import type { AfterStep } from '../../domain/follow-up.js'
 import type { AccountId, ContactId, EngagementId, LeadId, PlaybookId, SourceId } from '../../domain/ids.js'
 import { stepOver } from '../../domain/message.js'
 import { latest, millisecondsOf, type Instant } from '../../domain/instant.js'
-import type { ProjectedEvent, Projection } from '../projection.js'
+import type { Projection } from '../projection.js'
 import { contactShardOf, waitOf } from './contact-shards.js'
 
 /** An engagement that its playbook follows up. */
@@ -220,15 +221,12 @@ export const followUps: Projection<FollowUpDocument> = {
   },
 }
 
-type Reported = Extract<ProjectedEvent, { readonly type: 'ActivityRecorded' }>['data']
+type Reported = EventOf<'ActivityRecorded'>['data']
 
 const concernsCall = ({ call_until, activity }: Reported): boolean =>
   call_until !== undefined || endsCall(activity.label)
 
-const begun = ({
-  data,
-  time,
-}: Extract<ProjectedEvent, { readonly type: 'EngagementStarted' }>): FollowUpDocument | undefined => {
+const begun = ({ data, time }: EventOf<'EngagementStarted'>): FollowUpDocument | undefined => {
   const { account_id, engagement_id: id, contact_id, lead_id, source_id, playbook_id, submitted_at, follow_up } = data
   if (follow_up === undefined) return undefined
   const ids = { account_id, id, contact_id, lead_id, source_id, playbook_id }

@@ -1,7 +1,8 @@
 import { idIn } from '../../domain/decider.js'
+import type { EventOf } from '../../domain/events.js'
 import type { AccountId, ContactId, EngagementId, MessageId } from '../../domain/ids.js'
 import { monthOf, type Instant } from '../../domain/instant.js'
-import { message, type MessageEvent, type Purpose } from '../../domain/message.js'
+import { message, type Purpose } from '../../domain/message.js'
 import type { StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import type { Documents } from '../ports.js'
@@ -51,8 +52,6 @@ export type MessageDocument = {
   readonly waits_in?: string
   readonly waits_for?: string
 }
-
-type Erased = Extract<MessageEvent, { readonly type: 'MessageErased' }>['data']
 
 export const messages: Projection<MessageDocument> = {
   name: 'messages',
@@ -146,11 +145,11 @@ const taken = (document: MessageDocument): MessageDocument => ({
 
 const takenBy: ReadonlySet<string> = new Set(['MessageSent', 'MessageTaken', 'MessageDelivered'])
 
-const wasTaken = ({ direction, state, history = [] }: Erased): boolean =>
+const wasTaken = ({ direction, state, history = [] }: EventOf<'MessageErased'>['data']): boolean =>
   direction === 'outbound' && (['sent', 'delivered'].includes(state) || history.some(({ type }) => takenBy.has(type)))
 
 /** One that failed, waited or was never tried answers for no reply. */
-const mayHaveGoneOut = ({ direction, state }: Erased): boolean =>
+const mayHaveGoneOut = ({ direction, state }: EventOf<'MessageErased'>['data']): boolean =>
   direction === 'outbound' && ['sending', 'sent', 'delivered'].includes(state)
 
 /** The queue of requested messages: an opt-out is confirmed at once, whatever is late. It is stored by this name. */

@@ -3,6 +3,7 @@ import { approximateBytes } from '../../../domain/approximate-size.js'
 import { contact } from '../../../domain/contact.js'
 import { idIn } from '../../../domain/decider.js'
 import type { Position } from '../../../domain/event.js'
+import type { EventOf } from '../../../domain/events.js'
 import type { ContactId } from '../../../domain/ids.js'
 import type { StoreFailure } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
@@ -11,8 +12,7 @@ import { contactOf, evolveContact, type Contact, type ContactDocument } from '..
 import type { ProjectedEvent } from '../../projection.js'
 import { contactAsOf, type ContactPorts } from './contact-as-of.js'
 
-type Recorded<T extends ProjectedEvent['type']> = Extract<ProjectedEvent, { readonly type: T }>
-export type RecordedActivity = Recorded<'ActivityRecorded'>
+export type RecordedActivity = EventOf<'ActivityRecorded'>
 
 /** A contact that reflects all events of its stream up to a position, and none after it; or why it can't be told. */
 type FollowedContact = {

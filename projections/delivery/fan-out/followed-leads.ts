@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { approximateBytes } from '../../../domain/approximate-size.js'
 import { streamOf } from '../../../domain/decider.js'
+import type { EventOf } from '../../../domain/events.js'
 import type { LeadId } from '../../../domain/ids.js'
 import type { Instant } from '../../../domain/instant.js'
 import { lead, type Originator } from '../../../domain/lead.js'
@@ -43,7 +44,7 @@ export const followedLeads = (store: Pick<EventStore, 'read'>) => {
   }
 }
 
-const submittedIn = ({ time, data }: Extract<ProjectedEvent, { readonly type: 'LeadSubmitted' }>): Submitted => ({
+const submittedIn = ({ time, data }: EventOf<'LeadSubmitted'>): Submitted => ({
   at: time,
   originators: data.originators,
 })

@@ -1,23 +1,20 @@
 import { contact } from '../../../domain/contact.js'
 import { fold, type Decider } from '../../../domain/decider.js'
 import { delivery } from '../../../domain/delivery.js'
-import type { DomainEvent } from '../../../domain/events.js'
+import type { DomainEvent, EventOf } from '../../../domain/events.js'
 import { millisecondsOf } from '../../../domain/instant.js'
 import { marketingSource } from '../../../domain/marketing-source.js'
 import { isOutbound, message, type MessageState } from '../../../domain/message.js'
-import type { Recorded } from '../../../domain/event.js'
 import type { History } from './histories.js'
 
 export type Row = Readonly<Record<string, string | number | boolean | null>>
-
-type Of<T extends DomainEvent['type']> = Extract<Recorded<DomainEvent>, { readonly type: T }>
 
 /**
  * The tables for analysts with personal values, as the deciders and plain loops over a history make them; in no order.
  */
 export const expectedTables = (history: History): Readonly<Record<string, ReadonlyArray<Row>>> => {
-  const all = <T extends DomainEvent['type']>(type: T): ReadonlyArray<Of<T>> =>
-    history.filter((event): event is Of<T> => event.type === type)
+  const all = <T extends DomainEvent['type']>(type: T): ReadonlyArray<EventOf<T>> =>
+    history.filter((event): event is EventOf<T> => event.type === type)
   const streamOf = ({ stream }: { readonly stream: string }): History =>
     history.filter((event) => event.stream === stream)
   const stateOf = <State, Event extends DomainEvent>(
@@ -166,7 +163,7 @@ const messageFacts = (state: MessageState, stream: History): Row => {
 }
 
 /** By way of the state after each event. */
-const timesOf = (due: Of<'DeliveryDue'>['data']['due_at'], stream: History): Row => {
+const timesOf = (due: EventOf<'DeliveryDue'>['data']['due_at'], stream: History): Row => {
   const kinds = stream.map((_, index) => {
     const state = fold(delivery, delivery.initial, stream.slice(0, index + 1) as never)
     return state.kind

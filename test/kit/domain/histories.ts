@@ -18,7 +18,7 @@ import {
   stepMessageIdOf,
   type AccountSecret,
 } from '../../../domain/derived-id.js'
-import type { DomainEvent } from '../../../domain/events.js'
+import type { DomainEvent, EventOf } from '../../../domain/events.js'
 import { engagement } from '../../../domain/engagement.js'
 import { erasure } from '../../../domain/erasure.js'
 import type { Recorded } from '../../../domain/event.js'
@@ -59,7 +59,6 @@ import {
 export type History = ReadonlyArray<Recorded<DomainEvent>>
 
 type EventType = DomainEvent['type']
-type Of<T extends EventType> = Extract<Recorded<DomainEvent>, { readonly type: T }>
 
 /**
  * One thing that a vendor, a customer, a receiver or an admin does; the numbers choose to whom among those there are.
@@ -135,8 +134,8 @@ export const historyOf = (taken: ReadonlyArray<Step>): History => {
   const streams = new Map<string, Array<Recorded<DomainEvent>>>()
   let now = 0
 
-  const all = <T extends EventType>(type: T): ReadonlyArray<Of<T>> =>
-    log.filter((event): event is Of<T> => event.type === type)
+  const all = <T extends EventType>(type: T): ReadonlyArray<EventOf<T>> =>
+    log.filter((event): event is EventOf<T> => event.type === type)
 
   const stateOf = <State, Command extends { readonly type: string }, Event extends DomainEvent, Refusal>(
     decider: Decider<State, Command, Event, Refusal>,
@@ -190,7 +189,7 @@ export const historyOf = (taken: ReadonlyArray<Step>): History => {
   }
 
   const take = ({ does, whom, how }: Step): void => {
-    const pick = <T extends EventType>(type: T): Of<T> | undefined => {
+    const pick = <T extends EventType>(type: T): EventOf<T> | undefined => {
       const known = all(type)
       return known[whom % Math.max(known.length, 1)]
     }

@@ -1,4 +1,4 @@
-import type { DomainEvent } from '../../../domain/events.js'
+import type { DomainEvent, EventOf } from '../../../domain/events.js'
 import type { Recorded } from '../../../domain/event.js'
 import type { ContactId, EngagementId, MessageId } from '../../../domain/ids.js'
 import { grouped } from '../simulation/grouped.js'
@@ -6,19 +6,18 @@ import type { Month } from './month.js'
 import type { Person } from './people.js'
 
 export type Event = Recorded<DomainEvent>
-export type Of<T extends Event['type']> = Extract<Event, { readonly type: T }>
 
 /** All about one engagement: its stream, those of the messages of its steps, and that of its contact, each in order. */
 export type Story = {
   readonly id: EngagementId
-  readonly started: Of<'EngagementStarted'>
+  readonly started: EventOf<'EngagementStarted'>
   readonly person: Person
   readonly events: ReadonlyArray<Event>
   readonly contact: ReadonlyArray<Event>
   /** What ended a step, by its number. */
   readonly overs: ReadonlyMap<number, Event>
-  readonly ended: Of<'EngagementEnded'> | undefined
-  readonly begun: ReadonlyArray<Of<'StepBegun'>>
+  readonly ended: EventOf<'EngagementEnded'> | undefined
+  readonly begun: ReadonlyArray<EventOf<'StepBegun'>>
   /** The streams of the messages of its steps. */
   readonly messages: ReadonlyMap<MessageId, ReadonlyArray<Event>>
 }

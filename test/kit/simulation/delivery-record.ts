@@ -1,5 +1,5 @@
 import type { AttemptOutcome } from '../../../domain/attempt-outcome.js'
-import type { DomainEvent } from '../../../domain/events.js'
+import type { DomainEvent, EventOf } from '../../../domain/events.js'
 import type { Position, Recorded } from '../../../domain/event.js'
 import type { WebhookId } from '../../../domain/ids.js'
 import { millisecondsOf, type Instant } from '../../../domain/instant.js'
@@ -8,11 +8,10 @@ import type { Arrival } from './receivers.js'
 import type { History } from './simulation.js'
 
 export type Event = Recorded<DomainEvent>
-export type Of<T extends Event['type']> = Extract<Event, { readonly type: T }>
 
 /** All about one delivery: its stream, the stream of its webhook, and what arrived at the receiver, each in order. */
 export type DeliveryRecord = {
-  readonly due: Of<'DeliveryDue'>
+  readonly due: EventOf<'DeliveryDue'>
   readonly events: ReadonlyArray<Event>
   readonly webhook: ReadonlyArray<Event>
   readonly arrivals: ReadonlyArray<Arrival>

@@ -1,3 +1,4 @@
+import type { EventOf } from '../../../domain/events.js'
 import { millisecondsOf } from '../../../domain/instant.js'
 import { grouped } from './grouped.js'
 import type { History } from './simulation.js'
@@ -11,7 +12,6 @@ import {
   upTo,
   webhooksIn,
   type Event,
-  type Of,
   type DeliveryRecord,
 } from './delivery-record.js'
 
@@ -61,7 +61,7 @@ const disordered = (history: History, records: ReadonlyArray<DeliveryRecord>): R
       const off = webhook.find(({ type, position }) => type === 'WebhookTurnedOff' && position > on.position)
       return livesIn(history).flatMap((life) => {
         const resumed = life
-          .filter((event): event is Of<'DeliveryResumed'> => event.type === 'DeliveryResumed')
+          .filter((event): event is EventOf<'DeliveryResumed'> => event.type === 'DeliveryResumed')
           .filter(({ position }) => position > on.position && (off === undefined || position < off.position))
           .flatMap((event) =>
             waited.filter(({ due }) => due.stream === event.stream).map(({ due }) => ({ event, due })),
@@ -79,7 +79,7 @@ const disordered = (history: History, records: ReadonlyArray<DeliveryRecord>): R
   })
 
 /** Orders the newest lead first, and of one lead what happened first. */
-const orderOf = ({ time, data: { lead_submitted_at } }: Of<'DeliveryDue'>): string =>
+const orderOf = ({ time, data: { lead_submitted_at } }: EventOf<'DeliveryDue'>): string =>
   `${1e15 - millisecondsOf(lead_submitted_at ?? time)}/${time}`
 
 /** At most fifty a second are caught up with, and one batch more. */

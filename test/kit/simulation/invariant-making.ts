@@ -1,9 +1,10 @@
 import { deliveryIdOf } from '../../../domain/derived-id.js'
 import { beginning } from '../../../domain/event.js'
+import type { EventOf } from '../../../domain/events.js'
 import type { WebhookId } from '../../../domain/ids.js'
 import type { WebhookSettings } from '../../../domain/webhook.js'
 import type { History } from './simulation.js'
-import { recordsIn, type Event, type Of, type DeliveryRecord } from './delivery-record.js'
+import { recordsIn, type Event, type DeliveryRecord } from './delivery-record.js'
 
 /** Which deliveries become due, and what their bodies say. */
 export const makingBreaches = (history: History): ReadonlyArray<string> => {
@@ -46,7 +47,10 @@ const outdated = ({ events }: History, records: ReadonlyArray<DeliveryRecord>): 
   })
 
 /** The webhooks that are subscribed to an activity. Without any label a webhook is subscribed to all (contract 6.1). */
-const subscribedAt = (events: ReadonlyArray<Event>, activity: Of<'ActivityRecorded'>): ReadonlyArray<WebhookId> => {
+const subscribedAt = (
+  events: ReadonlyArray<Event>,
+  activity: EventOf<'ActivityRecorded'>,
+): ReadonlyArray<WebhookId> => {
   const labels = new Map<WebhookId, WebhookSettings['events']>()
   for (const event of events.filter(({ position }) => position < activity.position)) {
     const id = event.stream.slice('webhook-'.length) as WebhookId

@@ -1,13 +1,6 @@
+import type { EventOf } from '../../../domain/events.js'
 import type { History } from './simulation.js'
-import {
-  isDeliveryAt,
-  isResendOver,
-  recordsIn,
-  upTo,
-  type Event,
-  type Of,
-  type DeliveryRecord,
-} from './delivery-record.js'
+import { isDeliveryAt, isResendOver, recordsIn, upTo, type Event, type DeliveryRecord } from './delivery-record.js'
 
 /** What somebody wants to be resent is resent. */
 export const resendBreaches = (history: History): ReadonlyArray<string> => {
@@ -32,7 +25,7 @@ const unanswered = ({ due, events }: DeliveryRecord): ReadonlyArray<string> => {
 }
 
 const unkept = (
-  started: Of<'ResendStarted'>,
+  started: EventOf<'ResendStarted'>,
   { events }: History,
   records: ReadonlyArray<DeliveryRecord>,
 ): ReadonlyArray<string> => {

@@ -2,8 +2,8 @@ import test from 'ava'
 import { neverAborted } from '../../../domain/abortable.js'
 import type { MemberRole } from '../../../domain/account.js'
 import { randomIds } from '../../../adapters/node/ids.js'
-import type { DomainEvent } from '../../../domain/events.js'
-import { beginning, type Recorded } from '../../../domain/event.js'
+import type { EventOf } from '../../../domain/events.js'
+import { beginning } from '../../../domain/event.js'
 import { sendingHold, type SendingHoldCommand } from '../../../domain/sending-hold.js'
 import { checkpointIn } from '../../../projections/subscriptions/checkpoint.js'
 import { manualClock } from '../../kit/time/manual-clock.js'
@@ -15,7 +15,7 @@ import { openSqliteStores } from '../../kit/stores/sqlite.js'
 import { accountWithWebhook } from '../../kit/parts/account-with-webhook.js'
 import { noticeFanOut } from '../../../projections/notices/fan-out.js'
 
-type Due = Extract<Recorded<DomainEvent>, { readonly type: 'NoticeDue' }>
+type Due = EventOf<'NoticeDue'>
 
 /** An account with a webhook, and a fan-out that has handled no event yet. */
 const openStage = async () => {

@@ -2,7 +2,7 @@ import test, { type ExecutionContext } from 'ava'
 import { systemClock } from '../../../adapters/node/clock.js'
 import { neverAborted } from '../../../domain/abortable.js'
 import { beginning, type Recorded } from '../../../domain/event.js'
-import type { DomainEvent } from '../../../domain/events.js'
+import type { DomainEvent, EventOf } from '../../../domain/events.js'
 import { parkedEventIdOf } from '../../../domain/derived-id.js'
 import { parkedEvent } from '../../../domain/parked-event.js'
 import type { CommandHandler, EventStore } from '../../../domain/ports.js'
@@ -63,7 +63,7 @@ const write = async (store: EventStore, n: number, type = 'AccountEnabled'): Pro
 }
 
 const parkedIn = async (store: EventStore) => {
-  const parked: Array<Extract<Recorded<DomainEvent>, { readonly type: 'EventParked' }>> = []
+  const parked: Array<EventOf<'EventParked'>> = []
   for await (const { events } of store.history(beginning, ['parked'], neverAborted))
     for (const event of events) if (event.type === 'EventParked') parked.push(event)
   return parked
