@@ -53,7 +53,10 @@ export type DomainEvent = t.TypeOf<(typeof eventsByCategory)[Category]>
 
 export type EventType = DomainEvent['type']
 
-export type EventOf<T extends EventType> = Extract<Recorded<DomainEvent>, { readonly type: T }>
+/** As every store gives it. */
+export type RecordedEvent = Recorded<DomainEvent>
+
+export type EventOf<T extends EventType> = Extract<RecordedEvent, { readonly type: T }>
 
 type EventCodec = t.Type<DomainEvent>
 

@@ -1,8 +1,8 @@
 import type { Aggregate, CausingEvent } from './aggregate.js'
 import type { Decider } from './decider.js'
 import type { AccountSecret, ServiceSecret } from './derived-id.js'
-import type { Category, DomainEvent } from './events.js'
-import type { Envelope, Position, Recorded, Revision } from './event.js'
+import type { Category, DomainEvent, RecordedEvent } from './events.js'
+import type { Envelope, Position, Revision } from './event.js'
 import type { Instant } from './instant.js'
 import type { Either } from './prelude.js'
 
@@ -20,13 +20,13 @@ export type Conflict = { readonly kind: 'conflict' }
 
 export type NewEvent = DomainEvent & Envelope
 
-type StreamRead = { readonly events: ReadonlyArray<Recorded<DomainEvent>>; readonly revision: Revision }
+type StreamRead = { readonly events: ReadonlyArray<RecordedEvent>; readonly revision: Revision }
 
 /** Where the last event of an append stands. */
 export type Appended = { readonly revision: number; readonly position: Position }
 
 /** Events in the order of the log, and how far the log has been looked at, which may lie beyond the last of them. */
-export type EventBatch = { readonly events: ReadonlyArray<Recorded<DomainEvent>>; readonly position: Position }
+export type EventBatch = { readonly events: ReadonlyArray<RecordedEvent>; readonly position: Position }
 
 export type EventStore = {
   /**
@@ -36,10 +36,7 @@ export type EventStore = {
   readonly read: (stream: string, from?: number, count?: number) => Promise<Either<StoreFailure, StreamRead>>
 
   /** The newest events of a stream in their order, at most `count`. */
-  readonly readLast: (
-    stream: string,
-    count: number,
-  ) => Promise<Either<StoreFailure, ReadonlyArray<Recorded<DomainEvent>>>>
+  readonly readLast: (stream: string, count: number) => Promise<Either<StoreFailure, ReadonlyArray<RecordedEvent>>>
 
   /**
    * Appends to one stream, all or nothing, durably: what was answered survives a power cut. The same event ids at the
@@ -121,7 +118,7 @@ export type StreamAppend = {
  */
 export type AppendAll = (
   appends: ReadonlyArray<StreamAppend>,
-) => Promise<Either<StoreFailure | Conflict, ReadonlyArray<Recorded<DomainEvent>>>>
+) => Promise<Either<StoreFailure | Conflict, ReadonlyArray<RecordedEvent>>>
 
 /** The log, for those who only read it. */
 export type LogReader = Pick<EventStore, 'read' | 'history' | 'subscribe' | 'head'>
@@ -160,7 +157,7 @@ export type EnvelopeFacts = {
  * that runs again, those of the first time where they are recent. All events of one append carry the position of the
  * last, because a store tells no more.
  */
-export type CommandResult<State> = { readonly state: State; readonly events: ReadonlyArray<Recorded<DomainEvent>> }
+export type CommandResult<State> = { readonly state: State; readonly events: ReadonlyArray<RecordedEvent> }
 
 /** Nothing was appended in four tries: others appended first, or one try rested on a wrong assumption. */
 export type Contended = { readonly kind: 'contended' }

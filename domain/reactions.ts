@@ -7,8 +7,7 @@ import {
 } from './contact-reactions.js'
 import { conversion } from './conversion.js'
 import { erasure } from './erasure.js'
-import type { Recorded } from './event.js'
-import { categoriesOf, type DomainEvent, type EventType } from './events.js'
+import { categoriesOf, type EventType, type RecordedEvent } from './events.js'
 import { onMessageFailed, onMessageReceived, onMessageRequested } from './message-reactions.js'
 import { playbook } from './playbook.js'
 import { standardPlaybook } from './playbook-settings.js'
@@ -179,7 +178,7 @@ export const reactingCategories = categoriesOf(reactingTypes)
  * follow have ids and times derived from this one, so all write the same, and each command is "already so" the second
  * time.
  */
-export const reactions = (event: Recorded<DomainEvent>): ReadonlyArray<Intent> => {
+export const reactions = (event: RecordedEvent): ReadonlyArray<Intent> => {
   // A reaction stands in the table under the type of the events that it takes.
   const reaction = table[event.type] as Reaction<EventType> | undefined
   return reaction === undefined ? [] : reaction(event)

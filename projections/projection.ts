@@ -1,12 +1,9 @@
-import type { Category, DomainEvent, EventType } from '../domain/events.js'
-import type { Recorded } from '../domain/event.js'
+import type { Category, EventType, RecordedEvent } from '../domain/events.js'
 import { reasonOf, StatedFailure } from '../domain/failure-reason.js'
 import type { StoreFailure } from '../domain/ports.js'
 import { E, type Either } from '../domain/prelude.js'
 import { orThrow } from '../domain/store-failed.js'
 import type { Change, Collection, Indexes, Json, Stored } from './ports.js'
-
-export type ProjectedEvent = Recorded<DomainEvent>
 
 /**
  * A read model as data. `keyOf` names the document that an event concerns (undefined: none), `evolve` folds the event
@@ -21,8 +18,8 @@ export type Projection<Document extends Json> = {
   readonly namedByOthers?: ReadonlyArray<string>
   /** Event types that create a document: no older one exists, so none is read. */
   readonly createdBy: ReadonlySet<EventType>
-  readonly keyOf: (event: ProjectedEvent) => string | undefined
-  readonly evolve: (document: Document | undefined, event: ProjectedEvent) => Document | undefined
+  readonly keyOf: (event: RecordedEvent) => string | undefined
+  readonly evolve: (document: Document | undefined, event: RecordedEvent) => Document | undefined
 }
 
 /** A projection whose documents are handled as plain JSON: what runs projections needs no more. */
@@ -42,7 +39,7 @@ export class CannotFollow extends StatedFailure {}
 
 /** An event that a projection can't fold: its position and type, and nothing of what it holds. */
 export class Unprojectable extends CannotFollow {
-  constructor(projection: AnyProjection, event: ProjectedEvent, cause: unknown) {
+  constructor(projection: AnyProjection, event: RecordedEvent, cause: unknown) {
     super(`${projection.name} can't fold ${event.type} at position ${event.position}: ${reasonOf(cause)}`)
   }
 }
@@ -58,7 +55,7 @@ export const writtenOrThrow = ({ name }: AnyProjection, written: Either<StoreFai
 }
 
 /** The keys of the documents that must be read before `events` can be folded. */
-export const keysToRead = (projection: AnyProjection, events: ReadonlyArray<ProjectedEvent>): ReadonlyArray<string> => {
+export const keysToRead = (projection: AnyProjection, events: ReadonlyArray<RecordedEvent>): ReadonlyArray<string> => {
   const begun = new Set<string>()
   const keys = new Set<string>()
   for (const event of events) {
@@ -78,7 +75,7 @@ export const keysToRead = (projection: AnyProjection, events: ReadonlyArray<Proj
 export const changesOf = (
   projection: AnyProjection,
   stored: ReadonlyMap<string, Stored>,
-  events: ReadonlyArray<ProjectedEvent>,
+  events: ReadonlyArray<RecordedEvent>,
 ): ReadonlyArray<Change> => {
   const changes = new Map<string, Change>()
   for (const event of events) {
@@ -92,7 +89,7 @@ export const changesOf = (
   return [...changes.values()]
 }
 
-const evolved = (projection: AnyProjection, document: Json | undefined, event: ProjectedEvent): Json | undefined => {
+const evolved = (projection: AnyProjection, document: Json | undefined, event: RecordedEvent): Json | undefined => {
   try {
     return projection.evolve(document, event)
   } catch (cause) {

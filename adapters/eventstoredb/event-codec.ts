@@ -1,6 +1,6 @@
 import { jsonEvent, type EventData, type ResolvedEvent } from '@eventstore/db-client'
-import type { DomainEvent } from '../../domain/events.js'
-import { beginning, positionOf, type Position, type Recorded } from '../../domain/event.js'
+import type { RecordedEvent } from '../../domain/events.js'
+import { beginning, positionOf, type Position } from '../../domain/event.js'
 import type { Instant } from '../../domain/instant.js'
 import type { NewEvent } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
@@ -77,5 +77,5 @@ export const decodeEvent = ({ event }: ResolvedEvent): LogEntry | undefined => {
     stream,
     revision,
     position,
-  } as Recorded<DomainEvent>
+  } as RecordedEvent
 }

@@ -9,8 +9,8 @@ import {
 import { setMaxListeners } from 'node:events'
 import { exceedsLargestAppend, tooLargeAppend } from '../../domain/append-limit.js'
 import { approximateBytes } from '../../domain/approximate-size.js'
-import type { Position, Recorded } from '../../domain/event.js'
-import type { Category, DomainEvent } from '../../domain/events.js'
+import type { Position } from '../../domain/event.js'
+import type { Category, RecordedEvent } from '../../domain/events.js'
 import type { Instant } from '../../domain/instant.js'
 import type { Appended, EventBatch, EventStore, StoreFailure, Time } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
@@ -181,7 +181,7 @@ const streamReads = (
   stopping: AbortSignal,
 ): Pick<EventStore, 'read' | 'readLast'> => {
   const page = async (stream: string, options: ReadStreamOptions) => {
-    const answer = await retry<ReadonlyArray<Recorded<DomainEvent>>>(
+    const answer = await retry<ReadonlyArray<RecordedEvent>>(
       reads,
       async (cancellation) => {
         const resolved = await completeRead<ResolvedEvent>(
@@ -205,7 +205,7 @@ const streamReads = (
 }
 
 /** @throws StoreFailed */
-const ownEvent = (resolved: ResolvedEvent): Recorded<DomainEvent> => {
+const ownEvent = (resolved: ResolvedEvent): RecordedEvent => {
   const entry = decodeEvent(resolved)
   if (entry === undefined)
     throw new StoreFailed({ kind: 'corrupt', reason: 'a stream of ours holds an event that is not ours' })

@@ -1,12 +1,12 @@
 import { abortable } from '../../domain/abortable.js'
 import { approximateBytes } from '../../domain/approximate-size.js'
-import type { DomainEvent } from '../../domain/events.js'
-import type { Position, Recorded } from '../../domain/event.js'
+import type { RecordedEvent } from '../../domain/events.js'
+import type { Position } from '../../domain/event.js'
 import type { EventBatch } from '../../domain/ports.js'
 import { UndecodableEvent, type UndecodableEntry } from '../../domain/store-failed.js'
 
 /** Subscriptions to the category of an entry that can't be decoded stop there, the others skip it. */
-export type LogEntry = Recorded<DomainEvent> | UndecodableEntry
+export type LogEntry = RecordedEvent | UndecodableEntry
 
 /** An `EventBatch` whose undecodable events still stand among the others, because not every subscriber wants them. */
 export type EntryBatch = { readonly entries: ReadonlyArray<LogEntry>; readonly position: Position }
@@ -16,7 +16,7 @@ export type EntryBatch = { readonly entries: ReadonlyArray<LogEntry>; readonly p
  * @throws UndecodableEvent where the batch begins with one
  */
 export const decodedPart = ({ entries, position }: EntryBatch): EventBatch => {
-  const events: Array<Recorded<DomainEvent>> = []
+  const events: Array<RecordedEvent> = []
   for (const entry of entries) {
     if ('failure' in entry) {
       const last = events.at(-1)

@@ -1,16 +1,17 @@
 import { approximateBytes } from '../../domain/approximate-size.js'
-import type { DomainEvent } from '../../domain/events.js'
-import type { Recorded } from '../../domain/event.js'
+import type { RecordedEvent } from '../../domain/events.js'
 import type { EventStore, StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
-
-type Events = ReadonlyArray<Recorded<DomainEvent>>
 
 /**
  * At most `limit` events of a stream, which begin with the revision `from`; fewer only where there are no more. `end`
  * is the newest revision.
  */
-type StreamPage<From> = (stream: string, from: From, limit: number) => Promise<Either<StoreFailure, Events>>
+type StreamPage<From> = (
+  stream: string,
+  from: From,
+  limit: number,
+) => Promise<Either<StoreFailure, ReadonlyArray<RecordedEvent>>>
 
 /**
  * What one call brings at most: bounds how long a server takes for it, and how long it blocks the event loop. The bytes
@@ -44,10 +45,10 @@ export const readLastByPages =
   }
 
 const pagesOf = async (
-  page: (last: Events[number] | undefined, limit: number) => Promise<Either<StoreFailure, Events>>,
+  page: (last: RecordedEvent | undefined, limit: number) => Promise<Either<StoreFailure, ReadonlyArray<RecordedEvent>>>,
   count: number,
-): Promise<Either<StoreFailure, Events>> => {
-  const events: Array<Recorded<DomainEvent>> = []
+): Promise<Either<StoreFailure, ReadonlyArray<RecordedEvent>>> => {
+  const events: Array<RecordedEvent> = []
   let most = pageSize.first
   for (;;) {
     const limit = Math.min(most, count - events.length)

@@ -1,5 +1,5 @@
-import type { DomainEvent } from '../../domain/events.js'
-import { positionOf, type Recorded } from '../../domain/event.js'
+import type { RecordedEvent } from '../../domain/events.js'
+import { positionOf } from '../../domain/event.js'
 import type { Instant } from '../../domain/instant.js'
 import type { NewEvent, StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
@@ -33,8 +33,8 @@ export const encodeEvent = (event: NewEvent): EventRow => [
 /** The events up to the first one that can't be decoded, and that one. */
 export const decodeEvents = (
   rows: ReadonlyArray<StoredEventRow>,
-): { readonly events: ReadonlyArray<Recorded<DomainEvent>>; readonly undecodable?: UndecodableEntry } => {
-  const events: Array<Recorded<DomainEvent>> = []
+): { readonly events: ReadonlyArray<RecordedEvent>; readonly undecodable?: UndecodableEntry } => {
+  const events: Array<RecordedEvent> = []
   for (const row of rows) {
     const event = decodeEvent(row)
     if (E.isLeft(event)) {
@@ -60,7 +60,7 @@ const decodeEvent = ([
   schemaVersion,
   actor,
   json,
-]: StoredEventRow): Either<StoreFailure, Recorded<DomainEvent>> => {
+]: StoredEventRow): Either<StoreFailure, RecordedEvent> => {
   const data = parsed(json)
   if (E.isLeft(data)) return data
   const event = decodeStoredEvent(type, schemaVersion, data.right)
@@ -77,7 +77,7 @@ const decodeEvent = ([
     stream,
     revision,
     position: positionOf(BigInt(position)),
-  } as Recorded<DomainEvent>)
+  } as RecordedEvent)
 }
 
 const parsed = (json: string): Either<StoreFailure, unknown> => {

@@ -1,6 +1,6 @@
 import { exceedsLargestAppend, tooLargeAppend } from '../../domain/append-limit.js'
-import { categoryOf, type DomainEvent } from '../../domain/events.js'
-import { revisionNumber, positionOf, recordedAs, type Position, type Recorded } from '../../domain/event.js'
+import { categoryOf, type RecordedEvent } from '../../domain/events.js'
+import { revisionNumber, positionOf, recordedAs, type Position } from '../../domain/event.js'
 import type { AppendAll, EventStore, StreamAppend } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
 import { orThrow } from '../../domain/store-failed.js'
@@ -20,7 +20,7 @@ export const sqliteEventStore = (database: SqliteDatabase): EventStore & { reado
   const tail = logTail(orThrow(head()), tailCapacity)
 
   /** What was just written, the last of it at `position`, goes on to the live subscriptions. */
-  const tell = (events: ReadonlyArray<Recorded<DomainEvent>>, position: Position): void =>
+  const tell = (events: ReadonlyArray<RecordedEvent>, position: Position): void =>
     tail.add(positionOf(position - BigInt(events.length)), { entries: events, position })
 
   const append: EventStore['append'] = async (stream, expected, events) => {
@@ -43,7 +43,7 @@ export const sqliteEventStore = (database: SqliteDatabase): EventStore & { reado
     if (written.right.kind !== 'all-appended') return E.left({ kind: 'conflict' })
     const { position } = written.right
     let before = position - appends.reduce((sum, { events }) => sum + events.length, 0)
-    const recorded: Array<Recorded<DomainEvent>> = []
+    const recorded: Array<RecordedEvent> = []
     for (const one of appends) {
       recorded.push(...recordedFrom(one, before))
       before += one.events.length
@@ -85,10 +85,7 @@ const appendWrite = ({ stream, expected, events }: StreamAppend): AppendWrite =>
 })
 
 /** The events of an append as they stand in the log after the position `before`. */
-const recordedFrom = (
-  { stream, expected, events }: StreamAppend,
-  before: number,
-): ReadonlyArray<Recorded<DomainEvent>> =>
+const recordedFrom = ({ stream, expected, events }: StreamAppend, before: number): ReadonlyArray<RecordedEvent> =>
   events.map((event, index) => {
     const position = positionOf(BigInt(before + 1 + index))
     return recordedAs(event, stream, revisionNumber(expected) + 1 + index, position)

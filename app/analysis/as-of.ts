@@ -5,8 +5,8 @@ import { conversion } from '../../domain/conversion.js'
 import { streamOf } from '../../domain/decider.js'
 import { delivery } from '../../domain/delivery.js'
 import { engagement } from '../../domain/engagement.js'
-import type { Position, Recorded } from '../../domain/event.js'
-import type { DomainEvent } from '../../domain/events.js'
+import type { Position } from '../../domain/event.js'
+import type { DomainEvent, RecordedEvent } from '../../domain/events.js'
 import {
   AccountId,
   ContactId,
@@ -113,9 +113,7 @@ export const difference = async (
   }
 }
 
-type Events = ReadonlyArray<Recorded<DomainEvent>>
-
-const eventsOf = async (read: LogReader['read'], id: string): Promise<Events> => {
+const eventsOf = async (read: LogReader['read'], id: string): Promise<ReadonlyArray<RecordedEvent>> => {
   const decider = deciderOf(id)
   return decider === undefined ? [] : orThrow(await read(streamOf(decider, id))).events
 }
@@ -123,14 +121,14 @@ const eventsOf = async (read: LogReader['read'], id: string): Promise<Events> =>
 /**
  * How many events of a stream happened until then. They stand in their order, so after the first that is later all are.
  */
-const countUntil = (events: Events, moment: Moment): number => {
-  const isLater = (event: Recorded<DomainEvent>): boolean =>
+const countUntil = (events: ReadonlyArray<RecordedEvent>, moment: Moment): number => {
+  const isLater = (event: RecordedEvent): boolean =>
     'at' in moment ? event.time > moment.at : event.position > moment.position
   const first = events.findIndex(isLater)
   return first === -1 ? events.length : first
 }
 
-const stateAfter = (id: string, events: Events, shown: Shown): AsOf => {
+const stateAfter = (id: string, events: ReadonlyArray<RecordedEvent>, shown: Shown): AsOf => {
   const last = events.at(-1)
   const decider = deciderOf(id)
   if (last === undefined || decider === undefined) return { id, revision: null, recorded_at: null, state: null }
@@ -139,7 +137,7 @@ const stateAfter = (id: string, events: Events, shown: Shown): AsOf => {
   return { id, revision: last.revision, recorded_at: last.time, state: plain(state, shown) as Json }
 }
 
-const eventsShown = (events: Events, shown: Shown): ReadonlyArray<ReplayedEvent> =>
+const eventsShown = (events: ReadonlyArray<RecordedEvent>, shown: Shown): ReadonlyArray<ReplayedEvent> =>
   events.map((event) => replayed(event, shown))
 
 /** Fields of states, at whatever depth. */

@@ -1,12 +1,9 @@
 import { LRUCache } from 'lru-cache'
-import { categoryOf, type DomainEvent } from '../../domain/events.js'
-import type { Recorded } from '../../domain/event.js'
+import { categoryOf, type RecordedEvent } from '../../domain/events.js'
 import type { Instant } from '../../domain/instant.js'
 import type { LogReader } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
 import { orThrow } from '../../domain/store-failed.js'
-
-type Event = Recorded<DomainEvent>
 
 /** Which events are wanted; what is left out does not matter. Times are those at which events were recorded. */
 export type EventSelection = {
@@ -39,7 +36,7 @@ const remembered = 20_000
 export const selectedBy = (
   { read }: Pick<LogReader, 'read'>,
   selection: EventSelection,
-): ((event: Event) => boolean | Promise<boolean>) => {
+): ((event: RecordedEvent) => boolean | Promise<boolean>) => {
   const { types, from, to, accountId, sourceId, contactId, correlationId } = selection
   const streams = new LRUCache<string, Concerned>({ max: remembered })
 
@@ -55,7 +52,11 @@ export const selectedBy = (
     return concerned
   }
 
-  const concerns = async (event: Event, name: 'accountId' | 'sourceId' | 'contactId', id: string): Promise<boolean> => {
+  const concerns = async (
+    event: RecordedEvent,
+    name: 'accountId' | 'sourceId' | 'contactId',
+    id: string,
+  ): Promise<boolean> => {
     if (concernedBy(event)[name] === id) return true
     const ofStream = await concernedByStream(event.stream)
     if (ofStream[name] === id) return true
@@ -63,7 +64,7 @@ export const selectedBy = (
     return (await concernedByStream(`engagement-${ofStream.engagementId}`)).sourceId === id
   }
 
-  const isInside = (event: Event): boolean =>
+  const isInside = (event: RecordedEvent): boolean =>
     (types === undefined || types.has(event.type)) &&
     (correlationId === undefined || event.correlationId === correlationId) &&
     (from === undefined || event.time >= from) &&
@@ -79,7 +80,7 @@ export const selectedBy = (
   }
 }
 
-const concernedBy = (event: Event): Concerned => {
+const concernedBy = (event: RecordedEvent): Concerned => {
   const named = (event.type === 'ActivityRecorded' ? event.data.activity : event.data) as Readonly<
     Record<string, unknown>
   >

@@ -1,5 +1,5 @@
-import { categories as allCategories, type DomainEvent } from '../../domain/events.js'
-import type { Position, Recorded } from '../../domain/event.js'
+import { categories as allCategories, type RecordedEvent } from '../../domain/events.js'
+import type { Position } from '../../domain/event.js'
 import type { LogReader } from '../../domain/ports.js'
 import { shownData } from '../../domain/personal-data.js'
 import { wellFormed } from '../../domain/well-formed.js'
@@ -64,10 +64,7 @@ export async function* replay(
   }
 }
 
-export const replayed = (
-  event: Recorded<DomainEvent>,
-  shown: Pick<ReplayRequest, 'isPersonalShown'>,
-): ReplayedEvent => ({
+export const replayed = (event: RecordedEvent, shown: Pick<ReplayRequest, 'isPersonalShown'>): ReplayedEvent => ({
   position: Number(event.position),
   id: event.id,
   stream: event.stream,

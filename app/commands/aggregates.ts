@@ -1,9 +1,8 @@
 import { newAggregate, type Aggregate, type CausingEvent } from '../../domain/aggregate.js'
 import { approximateBytes } from '../../domain/approximate-size.js'
 import { fold, type StateSnapshot } from '../../domain/decider.js'
-import type { DomainEvent } from '../../domain/events.js'
+import type { DomainEvent, RecordedEvent } from '../../domain/events.js'
 import type { Appended, Conflict, EventStore, NewEvent, StoreFailure } from '../../domain/ports.js'
-import type { Recorded } from '../../domain/event.js'
 import { E, type Either } from '../../domain/prelude.js'
 import type { Snapshots } from './snapshots.js'
 
@@ -36,7 +35,6 @@ export type Aggregates = {
 }
 
 type Store = Pick<EventStore, 'read' | 'readLast' | 'append'>
-type Events = ReadonlyArray<Recorded<DomainEvent>>
 
 /** A stream with fewer events is read at once; of a longer one so many of the newest. */
 const recentEvents = 100
@@ -101,7 +99,7 @@ const loadLong = async <State, Event extends DomainEvent>(
 }
 
 /** Events of a stream: all, or those since a snapshot. */
-type EventsRead<State> = { readonly since: Aggregate<State> | undefined; readonly events: Events }
+type EventsRead<State> = { readonly since: Aggregate<State> | undefined; readonly events: ReadonlyArray<RecordedEvent> }
 
 const readFromStore = async <State>(
   store: Store,
@@ -127,7 +125,7 @@ const readSince = async <State>(
   store: Store,
   since: Aggregate<State> & { readonly revision: number; readonly last: CausingEvent },
   stream: string,
-  recent: Events,
+  recent: ReadonlyArray<RecordedEvent>,
 ): Promise<Either<StoreFailure, EventsRead<State>> | undefined> => {
   const { revision, last } = since
   const isRecent = recent[0] !== undefined && recent[0].revision <= revision
@@ -140,7 +138,7 @@ const readSince = async <State>(
 const after = <State, Event extends DomainEvent>(
   evolver: Evolver<State, Event>,
   { state, revision, last }: Aggregate<State>,
-  events: Events,
+  events: ReadonlyArray<RecordedEvent>,
 ): Aggregate<State> => ({
   state: folded(evolver, state, events),
   revision: events.at(-1)?.revision ?? revision,

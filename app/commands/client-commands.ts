@@ -1,6 +1,5 @@
 import { streamOf, type Decider } from '../../domain/decider.js'
-import type { DomainEvent } from '../../domain/events.js'
-import type { Recorded } from '../../domain/event.js'
+import type { DomainEvent, RecordedEvent } from '../../domain/events.js'
 import type {
   AnyCommand,
   CommandHandler,
@@ -45,7 +44,7 @@ type Ports = {
   /** Where this process alone writes to the log. */
   readonly unitOfWork: UnitOfWork | undefined
   /** Resolves once the read models have caught up with these events, or have taken too long. */
-  readonly awaitReadModels: (events: ReadonlyArray<Recorded<DomainEvent>>) => Promise<void>
+  readonly awaitReadModels: (events: ReadonlyArray<RecordedEvent>) => Promise<void>
 }
 
 /**

@@ -1,6 +1,6 @@
 import { streamOf } from '../../domain/decider.js'
-import type { DomainEvent } from '../../domain/events.js'
-import { recordedAs, type Recorded } from '../../domain/event.js'
+import type { DomainEvent, RecordedEvent } from '../../domain/events.js'
+import { recordedAs } from '../../domain/event.js'
 import type { Aggregate } from '../../domain/aggregate.js'
 import type {
   Appended,
@@ -73,7 +73,7 @@ const recordedIn = (
   stream: string,
   events: ReadonlyArray<NewEvent>,
   { revision, position }: Appended,
-): ReadonlyArray<Recorded<DomainEvent>> =>
+): ReadonlyArray<RecordedEvent> =>
   events.map((event, index) => recordedAs(event, stream, revision - events.length + 1 + index, position))
 
 /** Written out field by field, as `recordedAs` is. */

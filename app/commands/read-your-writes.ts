@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import { withinLimit } from '../../domain/abortable.js'
-import { beginning, furthest, type Position, type Recorded } from '../../domain/event.js'
-import type { DomainEvent } from '../../domain/events.js'
+import { beginning, furthest, type Position } from '../../domain/event.js'
+import type { RecordedEvent } from '../../domain/events.js'
 import type { Time } from '../../domain/ports.js'
 import type { AnyProjection } from '../../projections/projection.js'
 import type { LeasedFollower } from '../../projections/subscriptions/leased-follower.js'
@@ -11,8 +11,6 @@ export type ServedReadModel = {
   readonly projection: AnyProjection
   readonly follower: Pick<LeasedFollower, 'caughtUpTo'>
 }
-
-type Events = ReadonlyArray<Recorded<DomainEvent>>
 
 type Ports = {
   readonly readModels: ReadonlyArray<ServedReadModel>
@@ -35,7 +33,7 @@ const longestWait = 3_000
 /** What follows the log: a read model, or this process. It has a position to reach to show these events. */
 type LogFollower = {
   readonly name: string
-  readonly wantedFor: (events: Events) => Position
+  readonly wantedFor: (events: ReadonlyArray<RecordedEvent>) => Position
   readonly caughtUpTo: (position: Position, signal: AbortSignal) => Promise<void>
 }
 
@@ -47,7 +45,8 @@ export const readYourWrites = ({ readModels, followed, time, stopping }: Ports) 
   const followers: ReadonlyArray<LogFollower> = [
     ...readModels.map(({ projection, follower }) => ({
       name: projection.name,
-      wantedFor: (events: Events) => newestOf(events.filter((event) => projection.keyOf(event) !== undefined)),
+      wantedFor: (events: ReadonlyArray<RecordedEvent>) =>
+        newestOf(events.filter((event) => projection.keyOf(event) !== undefined)),
       caughtUpTo: follower.caughtUpTo,
     })),
     { name: 'the log', wantedFor: newestOf, caughtUpTo: followed },
@@ -66,7 +65,10 @@ export const readYourWrites = ({ readModels, followed, time, stopping }: Ports) 
     lagging.delete(one)
   }
 
-  const wantedOf = (one: LogFollower, events: Events): ReadonlyArray<readonly [LogFollower, Position]> => {
+  const wantedOf = (
+    one: LogFollower,
+    events: ReadonlyArray<RecordedEvent>,
+  ): ReadonlyArray<readonly [LogFollower, Position]> => {
     const wanted = lagging.has(one) ? beginning : one.wantedFor(events)
     return wanted === beginning ? [] : [[one, wanted]]
   }
@@ -98,7 +100,7 @@ export const readYourWrites = ({ readModels, followed, time, stopping }: Ports) 
     return group
   }
 
-  return async (events: Events): Promise<void> => {
+  return async (events: ReadonlyArray<RecordedEvent>): Promise<void> => {
     const mine = followers.flatMap((one) => wantedOf(one, events))
     if (mine.length === 0) return
     const names = mine.map(([{ name }]) => name).join()
@@ -108,4 +110,5 @@ export const readYourWrites = ({ readModels, followed, time, stopping }: Ports) 
   }
 }
 
-const newestOf = (events: Events): Position => furthest(beginning, ...events.map(({ position }) => position))
+const newestOf = (events: ReadonlyArray<RecordedEvent>): Position =>
+  furthest(beginning, ...events.map(({ position }) => position))

@@ -1,8 +1,8 @@
 import { idIn } from '../../domain/decider.js'
 import { beginning, type Position } from '../../domain/event.js'
+import type { RecordedEvent } from '../../domain/events.js'
 import type { WebhookId } from '../../domain/ids.js'
 import { webhook } from '../../domain/webhook.js'
-import type { ProjectedEvent } from '../projection.js'
 import type { LeasedFollower } from '../subscriptions/leased-follower.js'
 import type { LeasedQueues } from './queue/leased-queues.js'
 import type { WebhookQueue } from './queue/webhook-queue.js'
@@ -19,7 +19,7 @@ type ArrivalKind = (typeof kinds)[number]
  * notified earlier it would find nothing, and nothing would make it look again.
  */
 type Arrivals = {
-  readonly learn: (event: ProjectedEvent) => void
+  readonly learn: (event: RecordedEvent) => void
   /** Resolves once the read model shows all that was learnt, of whichever webhook, or `signal` aborts. */
   readonly shown: (signal: AbortSignal) => Promise<void>
   /** Notifies the queues of all that was learnt, once the read model has caught up with it. */
@@ -45,7 +45,7 @@ export const arrivals = ({ deliveriesFollower, queues, notify }: ArrivalsPorts):
   let position: Position = beginning
   let isNotifying = false
 
-  const learnOf = (kind: ArrivalKind, webhookId: WebhookId, event: ProjectedEvent): void => {
+  const learnOf = (kind: ArrivalKind, webhookId: WebhookId, event: RecordedEvent): void => {
     position = event.position
     if (queues.of(webhookId) !== undefined) waiting[kind].add(webhookId)
   }

@@ -1,9 +1,9 @@
 import { aborted } from '../../domain/abortable.js'
 import { beginning, type Position } from '../../domain/event.js'
+import type { RecordedEvent } from '../../domain/events.js'
 import type { WebhookId } from '../../domain/ids.js'
 import type { EventStore } from '../../domain/ports.js'
 import { orThrow } from '../../domain/store-failed.js'
-import type { ProjectedEvent } from '../projection.js'
 import type { Follower } from '../subscriptions/follower.js'
 import type { LeasedFollower } from '../subscriptions/leased-follower.js'
 import { StatedFailure } from '../../domain/failure-reason.js'
@@ -73,7 +73,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
     },
   })
 
-  const learn = (event: ProjectedEvent): void => {
+  const learn = (event: RecordedEvent): void => {
     for (const { learn } of [resends, fresh, arrived]) learn(event)
   }
 
@@ -138,7 +138,7 @@ const jobsOf = (jobPorts: JobPorts, ports: RetriedWorkPorts, aside: SetAsideWork
     resends,
     lookForWork,
     /** Has what was set aside tried again where the event asks for it. */
-    tryAgain: async (event: ProjectedEvent): Promise<void> => {
+    tryAgain: async (event: RecordedEvent): Promise<void> => {
       const queue = await aside.release(event)
       if (queue === undefined) return
       // It may wait for any of these: a resend must be looked for as a resend.

@@ -2,8 +2,7 @@ import { mayHaveReceived, type AttemptOutcome } from '../../domain/attempt-outco
 import { delivery, type ErasedDeliveryEvent } from '../../domain/delivery.js'
 import { streamOf } from '../../domain/decider.js'
 import { mostNamed, type ErasureSummary } from '../../domain/erasure.js'
-import type { Recorded } from '../../domain/event.js'
-import type { DomainEvent, EventOf } from '../../domain/events.js'
+import type { EventOf, RecordedEvent } from '../../domain/events.js'
 import type { ContactId, DeliveryId, ResendId, WebhookId } from '../../domain/ids.js'
 import { later } from '../../domain/instant.js'
 import type { Clock, EnvelopeFacts, Time } from '../../domain/ports.js'
@@ -111,16 +110,15 @@ export const eraseDeliveries = async (
 const wasReceived = ({ history, under_way }: ErasedDelivery): boolean =>
   under_way === true || history.some(({ outcome }) => outcome !== undefined && mayHaveReceived(outcome))
 
-type Events = ReadonlyArray<Recorded<DomainEvent>>
-
-const closingIn = (events: Events) => events.flatMap((event) => (event.type === 'DeliveryErased' ? [event] : [])).at(-1)
+const closingIn = (events: ReadonlyArray<RecordedEvent>) =>
+  events.flatMap((event) => (event.type === 'DeliveryErased' ? [event] : [])).at(-1)
 
 const closeDelivery = async (
   { commandHandler, clock }: DeliveryErasurePorts,
   id: DeliveryId,
   { why, envelopeOf }: Why,
-  events: Events,
-): Promise<Events> => {
+  events: ReadonlyArray<RecordedEvent>,
+): Promise<ReadonlyArray<RecordedEvent>> => {
   const createdAt = events[0]?.time
   if (createdAt === undefined) return []
   const at = later(clock.now(), clockAhead)
@@ -133,8 +131,8 @@ const closeDelivery = async (
 }
 
 /** Of each bulk resend that it was part of the newest event. */
-const newestOfResends = (events: Events): ReadonlyMap<ResendId, Recorded<DomainEvent>> => {
-  const newest = new Map<ResendId, Recorded<DomainEvent>>()
+const newestOfResends = (events: ReadonlyArray<RecordedEvent>): ReadonlyMap<ResendId, RecordedEvent> => {
+  const newest = new Map<ResendId, RecordedEvent>()
   for (const event of events) {
     if (event.type !== 'DeliveryResendRequested' && event.type !== 'DeliveryResent') continue
     if (event.data.resend_id !== null) newest.set(event.data.resend_id, event)
@@ -147,7 +145,7 @@ const countResends = async (
   { documents, resends: counting, commandHandler, time }: DeliveryErasurePorts,
   id: DeliveryId,
   { envelopeOf, stopping }: Why,
-  events: Events,
+  events: ReadonlyArray<RecordedEvent>,
 ): Promise<void> => {
   for (const [resendId, { position }] of newestOfResends(events)) {
     await caughtUp(time, counting, position, stopping)
@@ -162,7 +160,7 @@ const countResends = async (
 }
 
 /** An event of a delivery without anything personal. */
-const told = (event: Recorded<DomainEvent>): ErasedDeliveryEvent => {
+const told = (event: RecordedEvent): ErasedDeliveryEvent => {
   const at = { type: event.type, at: event.time }
   switch (event.type) {
     case 'DeliveryAttemptFailed':

@@ -1,8 +1,7 @@
 import { streamOf } from '../../domain/decider.js'
 import type { EngagementState } from '../../domain/engagement.js'
 import type { MessageId } from '../../domain/ids.js'
-import type { Recorded } from '../../domain/event.js'
-import type { DomainEvent, EventOf } from '../../domain/events.js'
+import type { EventOf, RecordedEvent } from '../../domain/events.js'
 import type { Instant } from '../../domain/instant.js'
 import { message, type ErasedMessageEvent, type MessageIds } from '../../domain/message.js'
 import type { EnvelopeFacts } from '../../domain/ports.js'
@@ -47,7 +46,7 @@ export const eraseMessage = async (
 const kept = ['purpose', 'step', 'segments', 'attempt', 'kind', 'meaning'] as const
 
 /** An event of a message without a word of what it says. */
-const told = ({ type, time, data }: Recorded<DomainEvent>): ErasedMessageEvent => {
+const told = ({ type, time, data }: RecordedEvent): ErasedMessageEvent => {
   const values: Readonly<Record<string, unknown>> = data
   return {
     type,

@@ -5,7 +5,7 @@ import { derivedEventId } from '../../domain/derived-id.js'
 import { engagement } from '../../domain/engagement.js'
 import { erasure } from '../../domain/erasure.js'
 import { beginning, furthest, type Position } from '../../domain/event.js'
-import type { EventOf } from '../../domain/events.js'
+import type { EventOf, RecordedEvent } from '../../domain/events.js'
 import type { AccountId, ContactId, EngagementId, LeadId } from '../../domain/ids.js'
 import { lead } from '../../domain/lead.js'
 import { parkedEvent } from '../../domain/parked-event.js'
@@ -18,7 +18,6 @@ import { executedOrThrow } from '../parking/final-failure.js'
 import { parking } from '../parking/parking.js'
 import { streamEnds } from '../parking/stream-ends.js'
 import type { Documents } from '../ports.js'
-import type { ProjectedEvent } from '../projection.js'
 import type { Checkpoint } from '../subscriptions/checkpoint.js'
 import { caughtUp, type AwaitedFollower } from './caught-up.js'
 import { close } from './stream-closing.js'
@@ -78,7 +77,7 @@ export const eraser = (ports: EraserPorts): ConcurrentFollower => {
     for (const one of [store.purge, documents.purge]) orThrow(await one())
   })
 
-  const work = async (event: ProjectedEvent, isRetry: boolean, stopping: AbortSignal): Promise<void> => {
+  const work = async (event: RecordedEvent, isRetry: boolean, stopping: AbortSignal): Promise<void> => {
     if (event.type === 'ErasureRequested') await erase(ports, event, stopping)
     else if (event.type === 'LateLeadFound') await eraseLead(ports, event, event.data.lead_id)
     else if (event.type === 'LateMessageFound')
@@ -109,7 +108,7 @@ export const eraser = (ports: EraserPorts): ConcurrentFollower => {
 }
 
 /** The stream of the erasure that an event is work of, one for each contact; of a retry that of the parked event. */
-const workedStreamOf = async ({ commandHandler }: EraserPorts, event: ProjectedEvent): Promise<string | undefined> => {
+const workedStreamOf = async ({ commandHandler }: EraserPorts, event: RecordedEvent): Promise<string | undefined> => {
   switch (event.type) {
     case 'ErasureRequested':
     case 'LateLeadFound':
@@ -125,7 +124,7 @@ const workedStreamOf = async ({ commandHandler }: EraserPorts, event: ProjectedE
   }
 }
 
-const accountOf = async ({ store }: EraserPorts, { data }: ProjectedEvent, stream: string): Promise<AccountId> => {
+const accountOf = async ({ store }: EraserPorts, { data }: RecordedEvent, stream: string): Promise<AccountId> => {
   if ('account_id' in data) return data.account_id
   const first = decoded(await store.read(stream, 0, 1))?.events[0]
   return first !== undefined && 'account_id' in first.data ? first.data.account_id : nobody
@@ -239,7 +238,7 @@ const eraseLead = async (ports: EraserPorts, event: Requested | LateLead, id: Le
 }
 
 /** The same ids and times whoever erases, and however often: they follow from the request. */
-const envelopeOf = (event: ProjectedEvent, what: string): EnvelopeFacts => ({
+const envelopeOf = (event: RecordedEvent, what: string): EnvelopeFacts => ({
   actor: 'eraser',
   cause: event,
   at: event.time,

@@ -1,6 +1,5 @@
 import { streamOf, type Decider } from '../../domain/decider.js'
-import type { Recorded } from '../../domain/event.js'
-import type { DomainEvent, EventType } from '../../domain/events.js'
+import type { DomainEvent, EventType, RecordedEvent } from '../../domain/events.js'
 import type { AnyCommand, CommandHandler, EnvelopeFacts, EventStore } from '../../domain/ports.js'
 import { orThrow } from '../../domain/store-failed.js'
 import { executedOrThrow } from '../parking/final-failure.js'
@@ -21,7 +20,7 @@ type Closing<State, Command, Event extends DomainEvent, Refusal> = {
   readonly by: EventType
   readonly envelope: EnvelopeFacts
   /** Runs on the events before they are truncated, and again after an interruption. */
-  readonly beforeTruncation?: (closing: Recorded<DomainEvent>) => Promise<void>
+  readonly beforeTruncation?: (closing: RecordedEvent) => Promise<void>
 }
 
 /**
@@ -37,7 +36,7 @@ export const close = async <
 >(
   { store, commandHandler }: ClosingPorts,
   { decider, id, command, by, envelope, beforeTruncation }: Closing<State, Command, Event, Refusal>,
-): Promise<Recorded<DomainEvent> | undefined> => {
+): Promise<RecordedEvent | undefined> => {
   const stream = streamOf(decider, id)
   const { events } = executedOrThrow(
     `the erasure of a ${decider.category}`,
@@ -50,16 +49,14 @@ export const close = async <
   return closing
 }
 
-type Events = ReadonlyArray<Recorded<DomainEvent>>
-
-const closingIn = (events: Events, by: EventType) => events.findLast(({ type }) => type === by)
+const closingIn = (events: ReadonlyArray<RecordedEvent>, by: EventType) => events.findLast(({ type }) => type === by)
 
 /** Where more events follow it, as with a phone number that is submitted over and over, the whole stream is read. */
 const closingOf = async (
   store: ClosingPorts['store'],
   stream: string,
   by: EventType,
-): Promise<Recorded<DomainEvent> | undefined> => {
+): Promise<RecordedEvent | undefined> => {
   const recent = orThrow(await store.readLast(stream, recentEvents))
   const found = closingIn(recent, by)
   if (found !== undefined || recent.length < recentEvents) return found

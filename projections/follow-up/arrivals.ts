@@ -1,12 +1,12 @@
 import { endsCall } from '../../domain/activity.js'
 import type { Position } from '../../domain/event.js'
-import type { ProjectedEvent } from '../projection.js'
+import type { RecordedEvent } from '../../domain/events.js'
 import { contactShardOf } from '../read-models/contact-shards.js'
 import type { LeasedFollower } from '../subscriptions/leased-follower.js'
 
 /** What the follow-up worker learns from the log. */
 type Arrivals = {
-  readonly learn: (events: ReadonlyArray<ProjectedEvent>) => void
+  readonly learn: (events: ReadonlyArray<RecordedEvent>) => void
   readonly stop: () => void
 }
 
@@ -49,7 +49,7 @@ export const arrivalsOf = (
 const none: ReadonlyArray<string> = []
 
 /** Where something becomes due by the event. */
-const shardsOf = (event: ProjectedEvent, all: () => Iterable<string>): Iterable<string> => {
+const shardsOf = (event: RecordedEvent, all: () => Iterable<string>): Iterable<string> => {
   switch (event.type) {
     case 'ActivityRecorded':
       return endsCall(event.data.activity.label) ? [contactShardOf(event.data.activity.contact_id)] : none

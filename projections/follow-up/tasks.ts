@@ -4,6 +4,7 @@ import { contact } from '../../domain/contact.js'
 import { idIn, streamOf } from '../../domain/decider.js'
 import { engagement } from '../../domain/engagement.js'
 import type { Position } from '../../domain/event.js'
+import type { RecordedEvent } from '../../domain/events.js'
 import type { ContactId } from '../../domain/ids.js'
 import { message } from '../../domain/message.js'
 import { playbook } from '../../domain/playbook.js'
@@ -11,7 +12,6 @@ import type { EventStore } from '../../domain/ports.js'
 import { sendingHold } from '../../domain/sending-hold.js'
 import { wakeUp } from '../../domain/wake-up.js'
 import { parkedWork, type ParkedUnderLease } from '../parking/parked-work.js'
-import type { ProjectedEvent } from '../projection.js'
 import { contactShardOf } from '../read-models/contact-shards.js'
 import { isLogged } from '../subscriptions/retries/backoff.js'
 import { reasonOf } from '../../domain/failure-reason.js'
@@ -62,7 +62,7 @@ type Tasks = {
    * Releases a task that is set aside where the event says that somebody asked for its retry. Resolves with its shard.
    * @throws StoreFailed
    */
-  readonly release: (event: ProjectedEvent) => Promise<Shard | undefined>
+  readonly release: (event: RecordedEvent) => Promise<Shard | undefined>
 }
 
 /** Tasks whose failures in a row are counted, at most: of one that is forgotten the log tells once more. */
@@ -71,7 +71,7 @@ const mostFailing = 1_000
 /** Tasks of engagements and of messages. */
 export const tasksOf = (ports: TaskPorts, shardNamed: (name: string) => Shard | undefined): Tasks => {
   const { followUpsFollower, messagesFollower, logger, backoff, failingWork, reservations } = ports
-  const holderOf = (_: string, first: ProjectedEvent | undefined): Shard | undefined => {
+  const holderOf = (_: string, first: RecordedEvent | undefined): Shard | undefined => {
     const contactId = first && contactIn(first)
     return contactId === undefined ? undefined : shardNamed(contactShardOf(contactId))
   }
@@ -148,7 +148,7 @@ const isNeededByOthers = (stream: string): boolean =>
   [account, contact, playbook, sendingHold].some((decider) => idIn(decider, stream) !== undefined)
 
 /** Of an event with which a stream begins. */
-const contactIn = (event: ProjectedEvent): ContactId | undefined => {
+const contactIn = (event: RecordedEvent): ContactId | undefined => {
   switch (event.type) {
     case 'LeadSubmitted':
     case 'EngagementStarted':

@@ -1,13 +1,13 @@
 import { aborted } from '../../domain/abortable.js'
 import { account } from '../../domain/account.js'
 import { idIn } from '../../domain/decider.js'
+import type { RecordedEvent } from '../../domain/events.js'
 import type { AccountId, EngagementId } from '../../domain/ids.js'
 import { StatedFailure } from '../../domain/failure-reason.js'
 import type { Documents } from '../ports.js'
 import type { Follower } from '../subscriptions/follower.js'
 import { isEnding, type Lease } from '../subscriptions/leases.js'
 import { workWithRetry } from '../subscriptions/retries/retried-work.js'
-import type { ProjectedEvent } from '../projection.js'
 import { contactShards } from '../read-models/contact-shards.js'
 import { arrivalsOf } from './arrivals.js'
 import { accountWaits, type AccountWaits } from './sending/account-waits.js'
@@ -103,5 +103,5 @@ export const followUpWorker = (
 }
 
 /** The account that may send again by the event; whether it does so is looked up. */
-const maySendBy = ({ type, stream }: ProjectedEvent): AccountId | undefined =>
+const maySendBy = ({ type, stream }: RecordedEvent): AccountId | undefined =>
   type === 'AccountEnabled' || type === 'SegmentLimitSet' ? (idIn(account, stream) as AccountId | undefined) : undefined

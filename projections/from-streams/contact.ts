@@ -1,9 +1,8 @@
-import type { EventOf } from '../../domain/events.js'
+import type { EventOf, RecordedEvent } from '../../domain/events.js'
 import type { AccountId, ContactId, LeadId, SourceId } from '../../domain/ids.js'
 import type { Instant } from '../../domain/instant.js'
 import type { LeadDetails } from '../../domain/lead.js'
 import type { Phone } from '../../domain/phone.js'
-import type { ProjectedEvent } from '../projection.js'
 
 /** A contact as the REST API and the webhooks show it (contract 2.1). */
 export type Contact = {
@@ -33,7 +32,7 @@ export const contactOf = ({ account_id: _account, ...contact }: ContactDocument)
  */
 export const evolveContact = (
   document: ContactDocument | undefined,
-  event: ProjectedEvent,
+  event: RecordedEvent,
 ): ContactDocument | undefined => {
   if (event.type === 'ContactCreated') return created(event)
   if (document === undefined || event.type === 'ContactErased') return undefined
@@ -50,7 +49,7 @@ export const evolveContact = (
 }
 
 /** The contact that the events of its stream make, in order; undefined where there are none, or it was erased. */
-export const contactFrom = (events: ReadonlyArray<ProjectedEvent>): ContactDocument | undefined =>
+export const contactFrom = (events: ReadonlyArray<RecordedEvent>): ContactDocument | undefined =>
   events.reduce<ContactDocument | undefined>(evolveContact, undefined)
 
 const created = (event: EventOf<'ContactCreated'>): ContactDocument => {

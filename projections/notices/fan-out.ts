@@ -2,7 +2,7 @@ import { newAggregate } from '../../domain/aggregate.js'
 import { account, type AccountEvent, type MemberRole } from '../../domain/account.js'
 import { fold, streamOf } from '../../domain/decider.js'
 import { derivedEventId, noticeIdOf } from '../../domain/derived-id.js'
-import type { EventOf } from '../../domain/events.js'
+import type { EventOf, RecordedEvent } from '../../domain/events.js'
 import type { AccountId, MemberId } from '../../domain/ids.js'
 import { notice, type NoticeFacts } from '../../domain/notice.js'
 import type { CommandHandler, EventStore, Logger } from '../../domain/ports.js'
@@ -11,7 +11,6 @@ import { executedOrThrow } from '../parking/final-failure.js'
 import { parking } from '../parking/parking.js'
 import type { Checkpoint } from '../subscriptions/checkpoint.js'
 import type { Follower } from '../subscriptions/follower.js'
-import type { ProjectedEvent } from '../projection.js'
 
 /** What members are told of. */
 type Trouble = EventOf<'WebhookTurnedOff' | 'SenderHeld' | 'SegmentLimitReached'>
@@ -54,7 +53,7 @@ export const noticeFanOut = (ports: FanOutPorts): Follower => {
     }
   }
 
-  const work = async (event: ProjectedEvent): Promise<void> => {
+  const work = async (event: RecordedEvent): Promise<void> => {
     if (event.type === 'WebhookTurnedOff') {
       const notification = await ofWebhook(store, event)
       if (notification !== undefined) await makeDue(event, notification)

@@ -1,11 +1,10 @@
 import { idIn, streamOf } from '../../domain/decider.js'
-import { idOf } from '../../domain/events.js'
+import { idOf, type RecordedEvent } from '../../domain/events.js'
 import type { ParkedEventId } from '../../domain/ids.js'
 import { parkedEvent, type ParkedEventCommand } from '../../domain/parked-event.js'
 import type { EventStore } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
 import { orThrow } from '../../domain/store-failed.js'
-import type { ProjectedEvent } from '../projection.js'
 import type { Lease } from '../subscriptions/leases.js'
 import { executeWithRetry, type FailedForGood, type RetryPorts } from '../subscriptions/retries/retried-command.js'
 import { exceptionsInARow } from './exceptions-in-a-row.js'
@@ -34,7 +33,7 @@ type Worker<Holder> = {
   readonly streamOf: (id: string) => string
   readonly idIn: (stream: string) => string | undefined
   /** Where work is done that needs the stream, which begins with `first`; undefined where another process does it. */
-  readonly holderOf: (stream: string, first: ProjectedEvent | undefined) => Holder | undefined
+  readonly holderOf: (stream: string, first: RecordedEvent | undefined) => Holder | undefined
   /**
    * Whether nothing is set aside for the stream, since much other work needs it: that is put off, and comes by itself.
    */
@@ -76,7 +75,7 @@ export type ParkedWork<Holder> = {
    * undefined where there is none.
    * @throws StoreFailed
    */
-  readonly release: (event: ProjectedEvent) => Promise<Holder | undefined>
+  readonly release: (event: RecordedEvent) => Promise<Holder | undefined>
 }
 
 /** Of a stream whose newest event can't be decoded its id is all that is known. */

@@ -1,13 +1,12 @@
 import { newAggregate } from '../../domain/aggregate.js'
 import { idIn } from '../../domain/decider.js'
 import { derivedEventId, parkedEventIdOf } from '../../domain/derived-id.js'
-import type { EventOf } from '../../domain/events.js'
+import type { EventOf, RecordedEvent } from '../../domain/events.js'
 import type { ParkedEventId } from '../../domain/ids.js'
 import { parkedEvent, type ParkedEventFacts, type ParkedEventState } from '../../domain/parked-event.js'
 import type { CommandHandler, EventStore, Logger, StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { orThrow, StoreFailed, type UndecodableEntry } from '../../domain/store-failed.js'
-import type { ProjectedEvent } from '../projection.js'
 import { executedOrThrow, finalReason } from './final-failure.js'
 
 /** What turns events into work, one by one. */
@@ -20,7 +19,7 @@ type EventHandling = {
    * the log.
    * @throws StoreFailed, `unavailable`, where it may succeed later; anything else where it never will
    */
-  readonly work: (event: ProjectedEvent, isRetry: boolean) => Promise<void>
+  readonly work: (event: RecordedEvent, isRetry: boolean) => Promise<void>
 }
 
 /** An event of the log, whether it can be decoded or not. `revision` is left out where nobody can tell. */
@@ -31,7 +30,7 @@ type Parking = {
    * Handles an event. One that can't succeed is parked; one that asks for a retry has its parked event tried again.
    * @throws StoreFailed where it, or its parking, may succeed later
    */
-  readonly handle: (event: ProjectedEvent) => Promise<void>
+  readonly handle: (event: RecordedEvent) => Promise<void>
   /** Parks an event that can't be decoded. */
   readonly skip: (undecodable: UndecodableEntry) => Promise<void>
 }
@@ -103,7 +102,7 @@ const pageSize = 500
 const parkedIn = async (
   { read }: Pick<EventStore, 'read'>,
   { event_stream, event_id, event_revision }: ParkedEventFacts,
-): Promise<Either<StoreFailure, ProjectedEvent | undefined>> => {
+): Promise<Either<StoreFailure, RecordedEvent | undefined>> => {
   const count = event_revision === undefined ? pageSize : 1
   for (let from = event_revision ?? 0; ;) {
     const page = await read(event_stream, from, count)
@@ -139,7 +138,7 @@ export const parking = ({ name, actor, work }: EventHandling, ports: ParkingPort
   }
 
   /** Why the event can't be handled; undefined where it was. */
-  const failureOf = async (event: ProjectedEvent, isRetry: boolean): Promise<string | undefined> => {
+  const failureOf = async (event: RecordedEvent, isRetry: boolean): Promise<string | undefined> => {
     try {
       await work(event, isRetry)
       return undefined

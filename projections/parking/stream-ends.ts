@@ -6,9 +6,8 @@ import { conversionRecord } from '../../domain/conversion-record.js'
 import type { Decider } from '../../domain/decider.js'
 import { delivery } from '../../domain/delivery.js'
 import { engagement } from '../../domain/engagement.js'
-import type { Recorded } from '../../domain/event.js'
 import { erasure } from '../../domain/erasure.js'
-import { categoryOf, idOf, type Category, type DomainEvent } from '../../domain/events.js'
+import { categoryOf, idOf, type Category, type DomainEvent, type RecordedEvent } from '../../domain/events.js'
 import { lead } from '../../domain/lead.js'
 import { marketingSource } from '../../domain/marketing-source.js'
 import { message } from '../../domain/message.js'
@@ -58,7 +57,7 @@ const loads: Readonly<Record<string, Load>> = {
 type Ports = { readonly store: Pick<EventStore, 'read'>; readonly commandHandler: Pick<CommandHandler, 'load'> }
 
 /** The first event of a stream, and the id of the last one; undefined where there is none. */
-type StreamEnds = { readonly first: Recorded<DomainEvent> | undefined; readonly lastId: string | undefined }
+type StreamEnds = { readonly first: RecordedEvent | undefined; readonly lastId: string | undefined }
 
 /**
  * Left, `corrupt`, where whoever works on the stream can't read it. It is loaded as they load it, a long one from its

@@ -2,18 +2,11 @@ import { LRUCache } from 'lru-cache'
 import { abortable, neverAborted } from '../../domain/abortable.js'
 import { approximateBytes } from '../../domain/approximate-size.js'
 import { beginning, type Position } from '../../domain/event.js'
+import type { RecordedEvent } from '../../domain/events.js'
 import type { EventStore, Time } from '../../domain/ports.js'
 import { orThrow, UndecodableEvent } from '../../domain/store-failed.js'
 import type { Collection, Documents, Stored } from '../ports.js'
-import {
-  CannotFollow,
-  changesOf,
-  collectionOf,
-  keysToRead,
-  writtenOrThrow,
-  type AnyProjection,
-  type ProjectedEvent,
-} from '../projection.js'
+import { CannotFollow, changesOf, collectionOf, keysToRead, writtenOrThrow, type AnyProjection } from '../projection.js'
 
 /** The events of one write, at most; while it goes on, as many are read for the next. `bytes`: about. */
 const chunk = { events: 5_000, bytes: 32_000_000 }
@@ -141,7 +134,7 @@ const foldLog = async (
 ): Promise<void> => {
   const writers = await Promise.all(targets.map(writerOf))
   const categories = [...new Set(targets.flatMap(({ projection }) => projection.categories))]
-  let pending: Array<ProjectedEvent> = []
+  let pending: Array<RecordedEvent> = []
   let bytes = 0
   let batches = 0
   const [from = beginning] = targets.map((target) => target.from).toSorted((one, other) => (one < other ? -1 : 1))
@@ -176,7 +169,7 @@ const foldLog = async (
   }
 }
 
-type Writer = (events: ReadonlyArray<ProjectedEvent>, position: Position) => Promise<void>
+type Writer = (events: ReadonlyArray<RecordedEvent>, position: Position) => Promise<void>
 
 const writerOf = async ({ projection, documents, from }: TargetAtCheckpoint): Promise<Writer> => {
   const collection = nextOf(projection)

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { neverAborted } from '../../domain/abortable.js'
-import type { Envelope, Position, Recorded, Revision } from '../../domain/event.js'
-import type { Category, DomainEvent } from '../../domain/events.js'
+import type { Envelope, Position, Revision } from '../../domain/event.js'
+import type { Category, DomainEvent, RecordedEvent } from '../../domain/events.js'
 import type { EventBatch, EventStore, NewEvent } from '../../domain/ports.js'
 import { rightOf } from '../kit/right-of.js'
 import { activity, at } from '../kit/domain/samples.js'
@@ -14,7 +14,7 @@ export type OpenStore = {
   readonly close: () => Promise<void>
 }
 
-export type Event = Recorded<DomainEvent>
+export type Event = RecordedEvent
 export type Events = readonly [NewEvent, ...ReadonlyArray<NewEvent>]
 
 /** A stream that no other test writes to, on whatever data the store was opened. */

@@ -3,8 +3,7 @@ import fc from 'fast-check'
 import assert from 'node:assert/strict'
 import { fold, type Decider } from '../../domain/decider.js'
 import { delivery, type DeliveryCommand } from '../../domain/delivery.js'
-import type { DomainEvent } from '../../domain/events.js'
-import type { Recorded } from '../../domain/event.js'
+import type { DomainEvent, RecordedEvent } from '../../domain/events.js'
 import { E } from '../../domain/prelude.js'
 import { reactions } from '../../domain/reactions.js'
 import { deliveryRetries, mostAttempts } from '../../domain/retry-schedule.js'
@@ -59,7 +58,7 @@ const service = () => {
     for (const event of decided.right) {
       streams.set(id, [...(streams.get(id) ?? []), event])
       if (event.type === 'WebhookTurnedOff') turnedOff.push(event.data.delivery_id)
-      for (const intent of reactions({ ...event, time: at(), id: uuid() } as unknown as Recorded<DomainEvent>)) {
+      for (const intent of reactions({ ...event, time: at(), id: uuid() } as unknown as RecordedEvent)) {
         const { decider: other, id: of, command: follows } = intent
         execute(other as unknown as Decider<unknown, typeof follows, DomainEvent, unknown>, of, follows)
       }

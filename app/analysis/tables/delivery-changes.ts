@@ -1,7 +1,6 @@
 import { idIn } from '../../../domain/decider.js'
 import { delivery, kindAfter, type DeliveryEvent, type ErasedDeliveryEvent } from '../../../domain/delivery.js'
-import type { Recorded } from '../../../domain/event.js'
-import type { DomainEvent } from '../../../domain/events.js'
+import type { RecordedEvent } from '../../../domain/events.js'
 import type { Instant } from '../../../domain/instant.js'
 
 /** What an event made of a delivery: its state, null where that stayed as it was, and the attempt that it tells of. */
@@ -14,7 +13,7 @@ type Change = {
 }
 
 /** The changes that an event of a delivery tells of: one, none, or all that happened before it was erased. */
-export const deliveryChanges = (event: Recorded<DomainEvent>): ReadonlyArray<Change> => {
+export const deliveryChanges = (event: RecordedEvent): ReadonlyArray<Change> => {
   const { stream, time: recorded_at, revision } = event
   const of = { delivery_id: idIn(delivery, stream), recorded_at, revision }
   switch (event.type) {

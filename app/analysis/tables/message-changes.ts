@@ -1,5 +1,4 @@
-import type { Recorded } from '../../../domain/event.js'
-import type { DomainEvent } from '../../../domain/events.js'
+import type { RecordedEvent } from '../../../domain/events.js'
 import type { Instant } from '../../../domain/instant.js'
 import type { ErasedMessageEvent, MessageIds } from '../../../domain/message.js'
 
@@ -19,7 +18,7 @@ type Change = {
 type Row = Change & MessageIds & { readonly recorded_at: Instant; readonly revision: number }
 
 /** The changes that an event of a message tells of: one, none, or all that happened before it was erased. */
-export const messageChanges = (event: Recorded<DomainEvent>): ReadonlyArray<Row> => {
+export const messageChanges = (event: RecordedEvent): ReadonlyArray<Row> => {
   const { time: recorded_at, revision } = event
   switch (event.type) {
     case 'MessageRequested':

@@ -1,14 +1,11 @@
 import { contact } from '../../../domain/contact.js'
 import { idIn } from '../../../domain/decider.js'
-import type { Recorded } from '../../../domain/event.js'
-import type { Category, DomainEvent } from '../../../domain/events.js'
+import type { Category, RecordedEvent } from '../../../domain/events.js'
 import { marketingSource } from '../../../domain/marketing-source.js'
 import { residenceStateOf } from '../../../domain/residence-state.js'
 import { deliveryChanges } from './delivery-changes.js'
 import { messageChanges } from './message-changes.js'
 import { contactOptChange, erasedOptChanges } from './opt-changes.js'
-
-type Event = Recorded<DomainEvent>
 
 /** In DuckDB's words. */
 export type ColumnType = 'VARCHAR' | 'TIMESTAMPTZ' | 'BIGINT' | 'INTEGER' | 'BOOLEAN'
@@ -28,7 +25,7 @@ type Stage = {
    * name another `recorded_at` and `revision` than its event's: what a closing event tells of is ordered before it, by
    * its index.
    */
-  readonly rowOf: (event: Event) => Row | ReadonlyArray<Row> | undefined
+  readonly rowOf: (event: RecordedEvent) => Row | ReadonlyArray<Row> | undefined
 }
 
 /** Columns of every stage: when the event was recorded, and its revision, unless the row names others. */
@@ -228,7 +225,7 @@ export const categoryOfStage = (name: StageName): Category => stages[name].categ
 /** What stands in a stage of an event: rows with a value for each of its columns. */
 export const stagedRows = (
   name: StageName,
-  event: Event,
+  event: RecordedEvent,
   { isPersonalShown }: { readonly isPersonalShown: boolean },
 ): ReadonlyArray<ReadonlyArray<Cell>> => {
   const { columns, personal, rowOf } = stages[name]

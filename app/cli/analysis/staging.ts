@@ -1,7 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { rowAppender, type RowAppender } from '../../../adapters/duckdb/row-appender.js'
-import { beginning, positionOf, type Position, type Recorded } from '../../../domain/event.js'
-import { categories, categoryOf, type DomainEvent } from '../../../domain/events.js'
+import { beginning, positionOf, type Position } from '../../../domain/event.js'
+import { categories, categoryOf, type RecordedEvent } from '../../../domain/events.js'
 import type { EventBatch, LogReader } from '../../../domain/ports.js'
 import { orThrow } from '../../../domain/store-failed.js'
 import {
@@ -192,7 +192,7 @@ const newestOf = (events: EventBatch['events'], before: Staged | undefined): Sta
 
 const append = (
   stages: ReadonlyArray<{ readonly name: StageName; readonly rows: RowAppender }>,
-  event: Recorded<DomainEvent>,
+  event: RecordedEvent,
   shown: { readonly isPersonalShown: boolean },
 ): void => {
   const category = categoryOf(event.stream)

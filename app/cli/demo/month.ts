@@ -11,8 +11,7 @@ import type { Decider } from '../../../domain/decider.js'
 import { delivery } from '../../../domain/delivery.js'
 import { deliveryIdOf, type AccountSecret } from '../../../domain/derived-id.js'
 import { engagement } from '../../../domain/engagement.js'
-import type { DomainEvent } from '../../../domain/events.js'
-import type { Recorded } from '../../../domain/event.js'
+import type { DomainEvent, RecordedEvent } from '../../../domain/events.js'
 import type { AccountId, ConversionId, PlaybookId, SourceId, WebhookId } from '../../../domain/ids.js'
 import { instantOf, type Instant } from '../../../domain/instant.js'
 import { lead, type LeadFacts } from '../../../domain/lead.js'
@@ -103,14 +102,13 @@ const toolsOn = (config: Config, stores: Stores, began: number) => {
     id: string,
     command: Command,
     because: Pick<EnvelopeFacts, 'cause'> = {},
-  ): Promise<Events> => {
+  ): Promise<ReadonlyArray<RecordedEvent>> => {
     const done = await commandHandler.execute(decider, id, command, { ...because, actor: 'demo', eventId: ids.uuid })
     return E.isLeft(done) ? [] : (await reactor.react(done.right.events)).events
   }
   return { vault, clock, ids, run, load: commandHandler.load }
 }
 
-type Events = ReadonlyArray<Recorded<DomainEvent>>
 type Tools = ReturnType<typeof toolsOn>
 
 /** The account of the month, and its leads by their numbers in the plan. */
@@ -149,7 +147,7 @@ const openMonth = async ({ ids, vault, run, load }: Tools): Promise<Month> => {
   return { accountId, secret, conversionIds: { quoted: quotedId, sold: soldId }, webhookId, sources, leads: new Map() }
 }
 
-const happen = async (tools: Tools, month: Month, happening: Happening): Promise<Events> => {
+const happen = async (tools: Tools, month: Month, happening: Happening): Promise<ReadonlyArray<RecordedEvent>> => {
   const { ids, run, clock } = tools
   const { accountId, secret, sources, leads } = month
   switch (happening.kind) {
@@ -175,7 +173,7 @@ const convert = async (
   { run, load, clock }: Tools,
   { leads, conversionIds }: Month,
   { person, isSale, cents }: Extract<Happening, { readonly kind: 'conversion' }>,
-): Promise<Events> => {
+): Promise<ReadonlyArray<RecordedEvent>> => {
   const contactId = leads.get(person)?.contact_id
   if (contactId === undefined) return []
   const conversionId = isSale ? conversionIds.sold : conversionIds.quoted
@@ -197,7 +195,7 @@ const convert = async (
 const deliver = async (
   { run, clock }: Tools,
   { accountId, webhookId }: Month,
-  events: Events,
+  events: ReadonlyArray<RecordedEvent>,
   random: () => number,
 ): Promise<void> => {
   for (const event of events) {

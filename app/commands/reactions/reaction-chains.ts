@@ -1,8 +1,8 @@
 import type { Decider } from '../../../domain/decider.js'
 import { derivedEventId } from '../../../domain/derived-id.js'
 import { newAggregate } from '../../../domain/aggregate.js'
-import type { DomainEvent } from '../../../domain/events.js'
-import { beginning, furthest, type Position, type Recorded } from '../../../domain/event.js'
+import type { DomainEvent, RecordedEvent } from '../../../domain/events.js'
+import { beginning, furthest, type Position } from '../../../domain/event.js'
 import type { CommandHandler } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
 import type { Intent } from '../../../domain/reaction.js'
@@ -15,21 +15,21 @@ import type { CommandFailure } from '../../../projections/parking/final-failure.
 /**
  * What could not be carried out, and the event that it follows from: that of the chain, or one that was appended in it.
  */
-export type ReactionFailure = { readonly failure: CommandFailure; readonly event: Recorded<DomainEvent> }
+export type ReactionFailure = { readonly failure: CommandFailure; readonly event: RecordedEvent }
 
 /** All events that were appended because of an event, directly or through further reactions, in no particular order. */
-type Chain = Promise<Either<ReactionFailure, ReadonlyArray<Recorded<DomainEvent>>>>
+type Chain = Promise<Either<ReactionFailure, ReadonlyArray<RecordedEvent>>>
 
 type Handler = Pick<CommandHandler, 'load' | 'execute'>
 
 /** The reaction chains under way in this process: one for each event, shared by all who ask for it. */
 export type ReactionChains = {
   /** Carries out what follows from these events; gives them and all that was appended because of them. */
-  readonly carryOutAll: (handler: Handler, events: ReadonlyArray<Recorded<DomainEvent>>) => Chain
+  readonly carryOutAll: (handler: Handler, events: ReadonlyArray<RecordedEvent>) => Chain
   /** For the follower: undefined where nothing follows from the event, or all of it is known to have been done. */
-  readonly of: (handler: Handler, event: Recorded<DomainEvent>) => Chain | undefined
+  readonly of: (handler: Handler, event: RecordedEvent) => Chain | undefined
   /** All that follows from these events was appended with them, so the follower need not carry it out. */
-  readonly carriedOut: (events: ReadonlyArray<Recorded<DomainEvent>>) => void
+  readonly carriedOut: (events: ReadonlyArray<RecordedEvent>) => void
   /** The position up to which the follower of this process has carried out the reactions, or parked their events. */
   readonly handledUpTo: (position: Position) => void
   /** No follower runs in this process any more. */
@@ -72,8 +72,8 @@ export const reactionChains = (): ReactionChains => {
     return failed ?? E.right(appended)
   }
 
-  const run = async (handler: Handler, event: Recorded<DomainEvent>, intents: ReadonlyArray<Intent>): Chain => {
-    const appended: Array<Recorded<DomainEvent>> = []
+  const run = async (handler: Handler, event: RecordedEvent, intents: ReadonlyArray<Intent>): Chain => {
+    const appended: Array<RecordedEvent> = []
     let failed: Either<ReactionFailure, never> | undefined
     try {
       for (const intent of intents) {
@@ -91,7 +91,7 @@ export const reactionChains = (): ReactionChains => {
     return failed ?? E.right(appended)
   }
 
-  const end = ({ id, position }: Recorded<DomainEvent>, isDone: boolean): void => {
+  const end = ({ id, position }: RecordedEvent, isDone: boolean): void => {
     underWay.delete(id)
     if (!isDone) newestFailed = furthest(newestFailed, position)
     else remember(id, position)
@@ -101,7 +101,7 @@ export const reactionChains = (): ReactionChains => {
     if (handled !== undefined && position > handled && finished.size < mostFinished) finished.set(id, position)
   }
 
-  const chainOf = (handler: Handler, event: Recorded<DomainEvent>): Chain | undefined => {
+  const chainOf = (handler: Handler, event: RecordedEvent): Chain | undefined => {
     const begun = underWay.get(event.id)
     if (begun !== undefined) return begun
     const intents = E.tryCatch(() => reactions(event), reasonOf)
@@ -140,7 +140,7 @@ const beginningCommands: ReadonlySet<string> = new Set<Intent['command']['type']
   'StartEngagement',
 ])
 
-const carryOut = async (handler: Handler, intent: Intent, event: Recorded<DomainEvent>) => {
+const carryOut = async (handler: Handler, intent: Intent, event: RecordedEvent) => {
   const { decider, id, command } = intent as unknown as AnyIntent
   const eventId = (index: number): string => derivedEventId(event.id, `${id}/${command.type}`, index)
   const envelope = { actor: 'reaction', cause: event, at: event.time, eventId }

@@ -1,5 +1,4 @@
-import type { DomainEvent } from '../../../domain/events.js'
-import type { Recorded } from '../../../domain/event.js'
+import type { RecordedEvent } from '../../../domain/events.js'
 import type { CommandHandler, EventStore, Logger } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import { reactingCategories } from '../../../domain/reactions.js'
@@ -12,7 +11,7 @@ import { reactionChains, type ReactionChains, type ReactionFailure } from './rea
 
 type Reacted = {
   /** Those that were given, and all that were appended because of them. */
-  readonly events: ReadonlyArray<Recorded<DomainEvent>>
+  readonly events: ReadonlyArray<RecordedEvent>
   /**
    * Something that follows waits for the follower, since a store failed, or another process has not yet written what it
    * depends on.
@@ -25,7 +24,7 @@ export type Reactor = {
    * Carries out what follows from these events, and from the events that follow, before a request is answered. What
    * fails here is finished by the follower, so a failure changes nothing about what was accepted.
    */
-  readonly react: (events: ReadonlyArray<Recorded<DomainEvent>>) => Promise<Reacted>
+  readonly react: (events: ReadonlyArray<RecordedEvent>) => Promise<Reacted>
   /** The same by commands that a unit of work appends; left: nothing of it may be appended. */
   readonly carryOutAll: ReactionChains['carryOutAll']
   /** These events were appended together with all that follows from them. */
@@ -64,7 +63,7 @@ export const reactor = ({ commandHandler, logger }: ReactorPorts): Reactor => {
    * final.
    * @throws where it could not be carried out
    */
-  const carryOutOrThrow = async (guarded: CommandHandler, event: Recorded<DomainEvent>): Promise<void> => {
+  const carryOutOrThrow = async (guarded: CommandHandler, event: RecordedEvent): Promise<void> => {
     // The chain may have been started by a request, on an older state of the store: so it is tried once more.
     const failed = (await failureOf(guarded, event)) && (await failureOf(guarded, event))
     if (failed !== undefined && isTransient(failed.failure)) throw errorOf('a reaction', failed.failure)
@@ -72,10 +71,7 @@ export const reactor = ({ commandHandler, logger }: ReactorPorts): Reactor => {
     if (failed !== undefined && failed.event.id === event.id) throw errorOf('a reaction', failed.failure)
   }
 
-  const failureOf = async (
-    guarded: CommandHandler,
-    event: Recorded<DomainEvent>,
-  ): Promise<ReactionFailure | undefined> => {
+  const failureOf = async (guarded: CommandHandler, event: RecordedEvent): Promise<ReactionFailure | undefined> => {
     const done = await chains.of(guarded, event)
     return done === undefined || E.isRight(done) ? undefined : done.left
   }
@@ -91,7 +87,7 @@ export const reactor = ({ commandHandler, logger }: ReactorPorts): Reactor => {
     carriedOut: chains.carriedOut,
     hasUnfinished: chains.hasUnfinished,
     follower: ({ store, commandHandler: guarded, checkpoint }) => {
-      const work = (event: Recorded<DomainEvent>): Promise<void> => carryOutOrThrow(guarded, event)
+      const work = (event: RecordedEvent): Promise<void> => carryOutOrThrow(guarded, event)
       const { handle, skip } = parking(
         { name: reactionsName, actor: 'reaction', work },
         { store, commandHandler: guarded, logger },

@@ -1,7 +1,7 @@
 import type { Aggregate } from '../../../domain/aggregate.js'
 import { fold, type Decider } from '../../../domain/decider.js'
-import { beginning, revisionNumber, type Recorded } from '../../../domain/event.js'
-import type { DomainEvent } from '../../../domain/events.js'
+import { beginning, revisionNumber } from '../../../domain/event.js'
+import type { DomainEvent, RecordedEvent } from '../../../domain/events.js'
 import type { AnyCommand, AppendAll, Clock, EnvelopeFacts, EventStore, StreamAppend } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
 import type { AggregateCache } from '../aggregate-cache.js'
@@ -23,10 +23,12 @@ export type UnitOfWork = <State, Command extends AnyCommand, Event extends Domai
   assumed?: Aggregate<State>,
 ) => Promise<Done<State> | undefined>
 
-type Events = ReadonlyArray<Recorded<DomainEvent>>
-
 /** The state after the command, its events, and with them all those that followed. */
-type Done<State> = { readonly state: State; readonly events: Events; readonly all: Events }
+type Done<State> = {
+  readonly state: State
+  readonly events: ReadonlyArray<RecordedEvent>
+  readonly all: ReadonlyArray<RecordedEvent>
+}
 
 type Ports = {
   readonly cache: AggregateCache

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache'
 import { approximateBytes } from '../../../domain/approximate-size.js'
 import { streamOf } from '../../../domain/decider.js'
-import { categories, type DomainEvent } from '../../../domain/events.js'
-import { revisionNumber, type Recorded, type Revision } from '../../../domain/event.js'
+import { categories, type DomainEvent, type RecordedEvent } from '../../../domain/events.js'
+import { revisionNumber, type Revision } from '../../../domain/event.js'
 import type { CommandHandler, EventStore, Time } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import { orThrow } from '../../../domain/store-failed.js'
@@ -53,7 +53,7 @@ export const inMemoryProjection = ({ store, load, time }: Ports): InMemoryProjec
   const reads = streamReads()
   const { observed, delivered, followedAt } = freshness(time)
 
-  const fold = (event: Recorded<DomainEvent>): void => {
+  const fold = (event: RecordedEvent): void => {
     const { stream, revision } = event
     reads.appended(stream, revision)
     const entry = entries.get(stream)

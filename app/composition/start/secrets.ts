@@ -2,8 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { storedSecret } from '../../../adapters/node/key-file.js'
 import { aesVault } from '../../../adapters/node/vault.js'
-import type { DomainEvent } from '../../../domain/events.js'
-import type { Recorded } from '../../../domain/event.js'
+import type { RecordedEvent } from '../../../domain/events.js'
 import type { Vault } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
 import { isOperatorKey, operatorKeyForm, type Config } from '../config.js'
@@ -23,7 +22,7 @@ export const secretKeyFile = ({ dataDir }: Pick<Config, 'dataDir'>): string => j
  * The keys that are given, else those that are stored in DATA_DIR. Left: one sentence, when the key is not the one that
  * the log was begun with; `first` is the first event of the log.
  */
-export const secretsFor = (config: Keys, first: Recorded<DomainEvent> | undefined): Either<string, Secrets> => {
+export const secretsFor = (config: Keys, first: RecordedEvent | undefined): Either<string, Secrets> => {
   const file = secretKeyFile(config)
   if (config.secretKey === undefined && first !== undefined && !existsSync(file)) {
     return E.left('SECRET_KEY: there is data but no secret-key; put the file beside it that the store was begun with.')

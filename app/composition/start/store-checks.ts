@@ -1,8 +1,8 @@
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { neverAborted } from '../../../domain/abortable.js'
-import type { DomainEvent } from '../../../domain/events.js'
-import { beginning, furthest, type Position, type Recorded } from '../../../domain/event.js'
+import type { RecordedEvent } from '../../../domain/events.js'
+import { beginning, furthest, type Position } from '../../../domain/event.js'
 import type { Instant } from '../../../domain/instant.js'
 import type { EventStore, StoreFailure, Time } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
@@ -24,7 +24,7 @@ export const wasEmptied = (config: Pick<Config, 'dataDir'>): boolean => {
 }
 
 /** An account begins every log; undefined while the log is empty. */
-export const firstEventOf = async (store: EventStore): Promise<Recorded<DomainEvent> | undefined> => {
+export const firstEventOf = async (store: EventStore): Promise<RecordedEvent | undefined> => {
   for await (const { events } of store.history(beginning, ['account'], neverAborted)) {
     if (events[0] !== undefined) return events[0]
   }
@@ -73,7 +73,7 @@ export const ofNobodyElse = async ({
  */
 export const ofSameLog = async (
   documents: Documents,
-  first: Recorded<DomainEvent> | undefined,
+  first: RecordedEvent | undefined,
 ): Promise<Either<string, undefined>> => {
   orThrow(await documents.prepare(logCollection))
   const stored = orThrow(await documents.get(logCollection, [firstEventKey])).get(firstEventKey)

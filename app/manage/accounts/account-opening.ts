@@ -1,7 +1,6 @@
 import { account } from '../../../domain/account.js'
 import { newAggregate } from '../../../domain/aggregate.js'
-import type { DomainEvent } from '../../../domain/events.js'
-import type { Recorded } from '../../../domain/event.js'
+import type { RecordedEvent } from '../../../domain/events.js'
 import type { AccountId, ConversionId, PlaybookId } from '../../../domain/ids.js'
 import { E, type Either } from '../../../domain/prelude.js'
 import { newApiKey } from '../../http/api-key.js'
@@ -15,7 +14,7 @@ type OpenedAccount = {
   readonly playbookId: PlaybookId
   readonly soldId: ConversionId
   /** None where another process opened the account first: then the key here is none of its keys. */
-  readonly events: ReadonlyArray<Recorded<DomainEvent>>
+  readonly events: ReadonlyArray<RecordedEvent>
 }
 
 /** Opens an account with Quoted, Sold, a standard playbook and one API key. */

@@ -3,8 +3,7 @@ import { ActivityLabel, ActivityType, furthestCall, longestCall, typeOf } from '
 import { decode, objectWith, optional, refined, t } from '../../../domain/codec.js'
 import { activityReportIdOf } from '../../../domain/derived-id.js'
 import type { EngagementState } from '../../../domain/engagement.js'
-import type { Recorded } from '../../../domain/event.js'
-import type { DomainEvent } from '../../../domain/events.js'
+import type { RecordedEvent } from '../../../domain/events.js'
 import { EngagementId, type ActivityReportId } from '../../../domain/ids.js'
 import { InstantFromText, later, type Instant } from '../../../domain/instant.js'
 import { E, flow, pipe, type Either } from '../../../domain/prelude.js'
@@ -111,5 +110,5 @@ const labelProblem = ({ type, label }: ReportRequest): Problem | undefined =>
     : { kind: 'invalid', messages: [`label must be one of the labels of the type ${type}`] }
 
 /** The time of the activity that was recorded: later than any before it in its engagement. */
-const timeIn = ([first]: ReadonlyArray<Recorded<DomainEvent>>): Instant | undefined =>
+const timeIn = ([first]: ReadonlyArray<RecordedEvent>): Instant | undefined =>
   first?.type === 'ActivityRecorded' ? first.data.activity.at : undefined

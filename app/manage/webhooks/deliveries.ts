@@ -1,8 +1,7 @@
 import { decode, optional, t } from '../../../domain/codec.js'
 import { streamOf } from '../../../domain/decider.js'
 import { delivery, DeliveryKind } from '../../../domain/delivery.js'
-import type { DomainEvent } from '../../../domain/events.js'
-import type { Recorded } from '../../../domain/event.js'
+import type { RecordedEvent } from '../../../domain/events.js'
 import { DeliveryId, LeadId, type WebhookId } from '../../../domain/ids.js'
 import { InstantFromText } from '../../../domain/instant.js'
 import { E, flow, TE, type Either, type TaskEither } from '../../../domain/prelude.js'
@@ -117,15 +116,13 @@ const isAsked = (document: DeliveryDocument, { state, lead_id }: Filter): boolea
   return state === 'undelivered' ? document.state !== 'succeeded' : document.state === state
 }
 
-type Events = ReadonlyArray<Recorded<DomainEvent>>
-
 /** A delivery to this webhook, as its stream has it. */
 const deliveryOf =
   (
     { store }: ManagePorts,
     { webhookId }: Pick<KnownWebhook, 'webhookId'>,
     id: DeliveryId,
-  ): TaskEither<Problem, { readonly document: DeliveryDocument; readonly events: Events }> =>
+  ): TaskEither<Problem, { readonly document: DeliveryDocument; readonly events: ReadonlyArray<RecordedEvent> }> =>
   async () => {
     const read = await store.read(streamOf(delivery, id))
     if (E.isLeft(read)) return read
@@ -134,12 +131,12 @@ const deliveryOf =
     return document?.webhook_id === webhookId ? E.right({ document, events }) : E.left(notFound)
   }
 
-const bodyIn = (events: Events): string | null => {
+const bodyIn = (events: ReadonlyArray<RecordedEvent>): string | null => {
   const due = events.find(({ type }) => type === 'DeliveryDue')
   return due?.type === 'DeliveryDue' ? due.data.body : null
 }
 
-const entryOf = ({ type, time, actor, data }: Recorded<DomainEvent>) => {
+const entryOf = ({ type, time, actor, data }: RecordedEvent) => {
   const { body: _body, ...facts } = data as Readonly<Record<string, unknown>>
   return { at: time, type, by: actor, ...facts }
 }

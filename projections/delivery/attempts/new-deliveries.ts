@@ -4,8 +4,8 @@ import { approximateBytes } from '../../../domain/approximate-size.js'
 import { idIn } from '../../../domain/decider.js'
 import { delivery, type DeliveryState } from '../../../domain/delivery.js'
 import type { Position } from '../../../domain/event.js'
+import type { RecordedEvent } from '../../../domain/events.js'
 import type { DeliveryId, WebhookId } from '../../../domain/ids.js'
-import type { ProjectedEvent } from '../../projection.js'
 
 /** In bytes, about. */
 const capacity = 16_000_000
@@ -15,7 +15,7 @@ const capacityOfReadIds = 10_000
 
 /** Deliveries that became due while this process holds their webhooks, so that their first attempts need no read. */
 export type NewDeliveries = {
-  readonly learn: (event: ProjectedEvent) => void
+  readonly learn: (event: RecordedEvent) => void
   /**
    * Undefined where the stream must be read. A delivery is given only once, because its first attempt appends to the
    * stream.

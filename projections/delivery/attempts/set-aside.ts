@@ -1,11 +1,10 @@
 import { idIn } from '../../../domain/decider.js'
 import { delivery } from '../../../domain/delivery.js'
-import { idOf } from '../../../domain/events.js'
+import { idOf, type RecordedEvent } from '../../../domain/events.js'
 import type { DeliveryId, WebhookId } from '../../../domain/ids.js'
 import { resend } from '../../../domain/resend.js'
 import { webhook } from '../../../domain/webhook.js'
 import { parkedWork, recordedBy, type ParkedWorkPorts } from '../../parking/parked-work.js'
-import type { ProjectedEvent } from '../../projection.js'
 import { isEnding } from '../../subscriptions/leases.js'
 import { FailedForGood, loadOrThrow } from '../../subscriptions/retries/retried-command.js'
 import type { Attempt, AttemptEnd } from '../queue/attempts-in-flight.js'
@@ -37,7 +36,7 @@ export type SetAsideWork = {
    * Releases what is set aside where the event says that somebody asked for its retry. Resolves with its queue.
    * @throws StoreFailed
    */
-  readonly release: (event: ProjectedEvent) => Promise<WebhookQueue | undefined>
+  readonly release: (event: RecordedEvent) => Promise<WebhookQueue | undefined>
 }
 
 type Job = (queue: WebhookQueue) => Promise<void>
@@ -47,7 +46,7 @@ type Ports = ParkedWorkPorts & { readonly queues: Pick<LeasedQueues, 'of'> }
 export const deliveryWorkerName = 'delivery_worker'
 
 export const setAsideWork = ({ queues, ...ports }: Ports): SetAsideWork => {
-  const holderOf = (stream: string, first: ProjectedEvent | undefined): WebhookQueue | undefined => {
+  const holderOf = (stream: string, first: RecordedEvent | undefined): WebhookQueue | undefined => {
     const isOfOne = first?.type === 'DeliveryDue' || first?.type === 'DeliveryErased' || first?.type === 'ResendStarted'
     const id = isOfOne ? first.data.webhook_id : (idIn(webhook, stream) as WebhookId | undefined)
     return id === undefined ? undefined : queues.of(id)

@@ -1,20 +1,19 @@
 import { contact } from '../../../domain/contact.js'
 import { streamOf } from '../../../domain/decider.js'
 import type { Position } from '../../../domain/event.js'
+import type { RecordedEvent } from '../../../domain/events.js'
 import type { ContactId } from '../../../domain/ids.js'
 import type { EventStore, StoreFailure } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
 import { contactFrom, evolveContact, type ContactDocument } from '../../from-streams/contact.js'
 import type { Documents, Stored } from '../../ports.js'
-import { collectionOf, type ProjectedEvent } from '../../projection.js'
+import { collectionOf } from '../../projection.js'
 import { contacts } from '../../read-models/contacts.js'
 
 export type ContactPorts = {
   readonly store: Pick<EventStore, 'read' | 'readLast'>
   readonly documents: Pick<Documents, 'checkpoint' | 'get'>
 }
-
-type Events = ReadonlyArray<ProjectedEvent>
 
 /** A contact of the read model, and the position up to which it reflects its stream. */
 type Shown = { readonly document: ContactDocument; readonly changedAt: Position; readonly upTo: Position }
@@ -37,7 +36,7 @@ export const contactAsOf = async (
   const stream = streamOf(contact, id)
   const read = await store.readLast(stream, recentEvents)
   if (E.isLeft(read)) return read
-  let recent: Events = read.right
+  let recent: ReadonlyArray<RecordedEvent> = read.right
   const shown = (recent[0]?.revision ?? 0) === 0 ? undefined : await inReadModel(documents, id)
   if (shown !== undefined) {
     // What came meanwhile may be shown already.
@@ -86,7 +85,7 @@ const inReadModel = async (
 const broughtTo = (
   position: Position,
   { document, changedAt, upTo }: Shown,
-  recent: Events,
+  recent: ReadonlyArray<RecordedEvent>,
 ): ContactDocument | undefined => {
   const before = recent.filter((event) => event.position < position)
   if (changedAt < position) {
@@ -100,8 +99,8 @@ const broughtTo = (
   return tellsDetails && tellsOptOut ? before.reduce(evolved, document) : undefined
 }
 
-const saysOptOut = ({ type }: ProjectedEvent): boolean => type === 'ContactOptedOut' || type === 'ContactOptedIn'
+const saysOptOut = ({ type }: RecordedEvent): boolean => type === 'ContactOptedOut' || type === 'ContactOptedIn'
 
 /** There is a contact after every event but those before its stream began, and these are not asked for. */
-const evolved = (document: ContactDocument, event: ProjectedEvent): ContactDocument =>
+const evolved = (document: ContactDocument, event: RecordedEvent): ContactDocument =>
   evolveContact(document, event) ?? document

@@ -4,6 +4,7 @@ import { contact } from '../../../domain/contact.js'
 import { delivery, type DeliveryFacts } from '../../../domain/delivery.js'
 import { deliveryIdOf, derivedEventId } from '../../../domain/derived-id.js'
 import { beginning } from '../../../domain/event.js'
+import type { RecordedEvent } from '../../../domain/events.js'
 import type { AccountId } from '../../../domain/ids.js'
 import type { CommandHandler, EventStore, Logger, StoreFailure } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
@@ -14,7 +15,6 @@ import type { Checkpoint } from '../../subscriptions/checkpoint.js'
 import { isTransient, orThrow } from '../../../domain/store-failed.js'
 import type { Follower } from '../../subscriptions/follower.js'
 import type { Documents } from '../../ports.js'
-import type { ProjectedEvent } from '../../projection.js'
 import type { WebhookDocument } from '../../read-models/lists/webhook-list.js'
 import { followedWebhooks } from './followed-webhooks.js'
 import { followedContacts, type RecordedActivity } from './followed-contacts.js'
@@ -61,12 +61,12 @@ export const deliveryFanOut = (ports: FanOutPorts): Follower => {
   const leads = followedLeads(store)
   const makeDue = makeDueWith(ports, leads)
   /** The activities of the batch that is handled now. */
-  let fanned: ReadonlyMap<ProjectedEvent, FannedOut> = new Map()
+  let fanned: ReadonlyMap<RecordedEvent, FannedOut> = new Map()
   /** The event that is handled now: others of its batch may come after it. */
   let followedTo = beginning
 
   /** What is parked and tried again goes to the webhooks that are subscribed by then. */
-  const work = async (event: ProjectedEvent, isRetry: boolean): Promise<void> => {
+  const work = async (event: RecordedEvent, isRetry: boolean): Promise<void> => {
     if (isRetry) await webhooks.reread(event, followedTo)
     else webhooks.apply(event)
     if (event.type !== 'ActivityRecorded') return

@@ -3,13 +3,12 @@ import { approximateBytes } from '../../../domain/approximate-size.js'
 import { contact } from '../../../domain/contact.js'
 import { idIn } from '../../../domain/decider.js'
 import type { Position } from '../../../domain/event.js'
-import type { EventOf } from '../../../domain/events.js'
+import type { EventOf, RecordedEvent } from '../../../domain/events.js'
 import type { ContactId } from '../../../domain/ids.js'
 import type { StoreFailure } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
 import { orThrow } from '../../../domain/store-failed.js'
 import { contactOf, evolveContact, type Contact, type ContactDocument } from '../../from-streams/contact.js'
-import type { ProjectedEvent } from '../../projection.js'
 import { contactAsOf, type ContactPorts } from './contact-as-of.js'
 
 export type RecordedActivity = EventOf<'ActivityRecorded'>
@@ -45,7 +44,7 @@ export const followedContacts = (ports: ContactPorts) => {
 
   /** Those that must be read before the events can be folded, and as of which position. */
   const missingFor = (
-    events: ReadonlyArray<ProjectedEvent>,
+    events: ReadonlyArray<RecordedEvent>,
     activities: ReadonlySet<RecordedActivity>,
   ): ReadonlyMap<ContactId, Position> => {
     const created = new Set<ContactId>()
@@ -65,7 +64,7 @@ export const followedContacts = (ports: ContactPorts) => {
      * read concerns its own activities alone, and is read again for the next ones.
      */
     fold: async (
-      events: ReadonlyArray<ProjectedEvent>,
+      events: ReadonlyArray<RecordedEvent>,
       activities: ReadonlySet<RecordedActivity>,
     ): Promise<ReadonlyMap<RecordedActivity, Shown>> => {
       const current = new Map<ContactId, FollowedContact>()
@@ -105,7 +104,7 @@ export const followedContacts = (ports: ContactPorts) => {
   }
 }
 
-const evolved = (before: FollowedContact | undefined, event: ProjectedEvent): FollowedContact => {
+const evolved = (before: FollowedContact | undefined, event: RecordedEvent): FollowedContact => {
   const document = before?.document ?? E.right(undefined)
   return {
     document: E.isLeft(document) ? document : E.right(evolveContact(document.right, event)),

@@ -1,6 +1,7 @@
 import type { Activity } from '../../../domain/activity.js'
 import { idIn, streamOf } from '../../../domain/decider.js'
 import { beginning, type Position } from '../../../domain/event.js'
+import type { RecordedEvent } from '../../../domain/events.js'
 import type { AccountId, WebhookId } from '../../../domain/ids.js'
 import type { EventStore, Logger } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
@@ -8,7 +9,7 @@ import { orThrow } from '../../../domain/store-failed.js'
 import { webhook } from '../../../domain/webhook.js'
 import { decodableHistory } from '../../parking/decodable-history.js'
 import type { Documents, Stored } from '../../ports.js'
-import { collectionOf, type ProjectedEvent } from '../../projection.js'
+import { collectionOf } from '../../projection.js'
 import { webhookList, type WebhookDocument } from '../../read-models/lists/webhook-list.js'
 
 type Ports = {
@@ -63,7 +64,7 @@ export const followedWebhooks = ({ store, documents, logger }: Ports) => {
   const { get, put, subscribed, clear } = webhooksByAccount()
 
   /** @throws what the fold of the event throws; its webhook then stays as it was before */
-  const apply = (event: ProjectedEvent): void => {
+  const apply = (event: RecordedEvent): void => {
     const id = webhookOf(event)
     if (id !== undefined) put(id, webhookList.evolve(get(id), event))
   }
@@ -72,7 +73,7 @@ export const followedWebhooks = ({ store, documents, logger }: Ports) => {
    * Where an event of a webhook was parked: folds the webhook anew, and touches no other one.
    * @throws what the fold throws, and StoreFailed; the webhook then stays as it was
    */
-  const reread = async (event: ProjectedEvent, upTo: Position): Promise<void> => {
+  const reread = async (event: RecordedEvent, upTo: Position): Promise<void> => {
     const id = webhookOf(event)
     if (id === undefined) return
     const { events } = orThrow(await store.read(event.stream))
@@ -81,7 +82,7 @@ export const followedWebhooks = ({ store, documents, logger }: Ports) => {
 
   /** By webhook, what happened after a position, up to the end of the log. */
   const changedAfter = async (position: Position, signal: AbortSignal) => {
-    const changed = new Map<WebhookId, Array<ProjectedEvent>>()
+    const changed = new Map<WebhookId, Array<RecordedEvent>>()
     for await (const { events } of decodableHistory(store, position, ['webhook'], signal)) {
       for (const event of events) {
         const id = webhookOf(event)
@@ -102,7 +103,7 @@ export const followedWebhooks = ({ store, documents, logger }: Ports) => {
     id: WebhookId,
     upTo: Position,
     stored: Stored | undefined,
-    changes: ReadonlyArray<ProjectedEvent>,
+    changes: ReadonlyArray<RecordedEvent>,
   ): Promise<WebhookDocument | undefined> => {
     // A collection holds what its own projection made.
     const shown = stored?.document as WebhookDocument | undefined
@@ -150,12 +151,12 @@ const fromStream = async (
   return folded(undefined, orThrow(found).events, beginning, upTo)
 }
 
-const webhookOf = ({ stream }: ProjectedEvent): WebhookId | undefined => idIn(webhook, stream) as WebhookId | undefined
+const webhookOf = ({ stream }: RecordedEvent): WebhookId | undefined => idIn(webhook, stream) as WebhookId | undefined
 
 /** With the events after a position, up to another one. */
 const folded = (
   document: WebhookDocument | undefined,
-  events: ReadonlyArray<ProjectedEvent>,
+  events: ReadonlyArray<RecordedEvent>,
   after: Position,
   upTo: Position,
 ): WebhookDocument | undefined =>
@@ -164,7 +165,7 @@ const folded = (
 /** Whoever follows the log parks what can't be folded, and goes on with the webhook as it was before. */
 const evolvedWherePossible = (
   document: WebhookDocument | undefined,
-  event: ProjectedEvent,
+  event: RecordedEvent,
 ): WebhookDocument | undefined => {
   try {
     return webhookList.evolve(document, event)

@@ -1,5 +1,6 @@
 import { idIn, streamOf } from '../../../domain/decider.js'
 import type { Position } from '../../../domain/event.js'
+import type { RecordedEvent } from '../../../domain/events.js'
 import type { ResendId, WebhookId } from '../../../domain/ids.js'
 import { later } from '../../../domain/instant.js'
 import { E } from '../../../domain/prelude.js'
@@ -9,7 +10,7 @@ import { cursorOf, pagesOf } from '../../pages.js'
 import type { Cursor } from '../../ports.js'
 import { errorOf } from '../../parking/final-failure.js'
 import { findNotSetAside } from '../../parking/not-set-aside.js'
-import { collectionOf, type ProjectedEvent } from '../../projection.js'
+import { collectionOf } from '../../projection.js'
 import { deliveries, type DeliveryDocument } from '../../read-models/deliveries.js'
 import { resends, type ResendDocument } from '../../read-models/resends.js'
 import { guardedCommandHandler } from '../../subscriptions/lease-guard.js'
@@ -24,7 +25,7 @@ type BulkResends = {
   /** Begins with those that the read model shows, and resolves with the position up to which it shows all. */
   readonly load: () => Promise<Position>
   /** Notes which of them have begun and are not at their end. */
-  readonly learn: (event: ProjectedEvent) => void
+  readonly learn: (event: RecordedEvent) => void
   readonly areRunning: (webhookId: WebhookId) => boolean
   /** The webhooks that have any. */
   readonly webhooks: () => ReadonlyArray<WebhookId>

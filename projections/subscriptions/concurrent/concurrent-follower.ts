@@ -2,8 +2,8 @@ import { abortable, over } from '../../../domain/abortable.js'
 import { reasonOf } from '../../../domain/failure-reason.js'
 import type { Places } from '../../../domain/round-robin.js'
 import { beginning, type Position } from '../../../domain/event.js'
+import type { RecordedEvent } from '../../../domain/events.js'
 import type { EventBatch } from '../../../domain/ports.js'
-import type { ProjectedEvent } from '../../projection.js'
 import { isLogged } from '../retries/backoff.js'
 import type { Checkpoint } from '../checkpoint.js'
 import { follow, waiters, type Follower, type FollowPorts, type RunningFollower } from '../follower.js'
@@ -17,9 +17,9 @@ export type ConcurrentFollower = Pick<Follower, 'name' | 'categories'> & {
    * Undefined where nothing follows from the event. A failure is tried again, and nothing more is read of the log
    * before.
    */
-  readonly workOf: (event: ProjectedEvent) => Promise<QueuedWork | undefined>
+  readonly workOf: (event: RecordedEvent) => Promise<QueuedWork | undefined>
   /** Tried again in its place where it throws. Ends when `stopping` aborts. */
-  readonly handle: (event: ProjectedEvent, stopping: AbortSignal) => Promise<void>
+  readonly handle: (event: RecordedEvent, stopping: AbortSignal) => Promise<void>
   readonly skip: NonNullable<Follower['skip']>
 }
 
@@ -80,14 +80,14 @@ export const followConcurrently = (follower: ConcurrentFollower, ports: FollowPo
 }
 
 /** `after`: up to there everything before it was taken. */
-type Unhandled = QueuedWork & { readonly event: ProjectedEvent; readonly after: Position }
+type Unhandled = QueuedWork & { readonly event: RecordedEvent; readonly after: Position }
 
 type UnhandledEvents = {
   readonly size: () => number
   readonly readPosition: () => Position
   /** Up to there everything is handled. */
   readonly position: () => Position
-  readonly add: (event: ProjectedEvent, work: QueuedWork) => Unhandled
+  readonly add: (event: RecordedEvent, work: QueuedWork) => Unhandled
   readonly readTo: (position: Position) => void
   readonly delete: (one: Unhandled) => void
 }

@@ -4,8 +4,8 @@ import { catchUp, SubscriptionDropped, type CatchUpBatch } from '../../../adapte
 import type { Connection } from '../../../adapters/eventstoredb/client/connection.js'
 import { encodeEvent } from '../../../adapters/eventstoredb/event-codec.js'
 import type { LogEntry } from '../../../adapters/in-process/log-tail.js'
-import { beginning, type Position, type Recorded } from '../../../domain/event.js'
-import type { DomainEvent } from '../../../domain/events.js'
+import { beginning, type Position } from '../../../domain/event.js'
+import type { RecordedEvent } from '../../../domain/events.js'
 import type { EventStoreDouble } from '../../eventstoredb-double/double.js'
 import type { LoggedEvent } from '../../eventstoredb-double/log.js'
 import { collect } from '../../eventstoredb-double/open-double.js'
@@ -59,7 +59,7 @@ const untilCaughtUp = (means: Pick<Means, 'connection'>, from: Position) =>
   batchesUntil(means, from, ({ isCaughtUp }) => isCaughtUp)
 
 /** These tests append nothing that can't be decoded. */
-const recordedIn = (entry: LogEntry): Recorded<DomainEvent> => {
+const recordedIn = (entry: LogEntry): RecordedEvent => {
   if ('failure' in entry) throw new Error(entry.failure.reason)
   return entry
 }

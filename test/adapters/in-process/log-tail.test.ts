@@ -3,8 +3,8 @@ import fc from 'fast-check'
 import assert from 'node:assert/strict'
 import { liveSubscription } from '../../../adapters/in-process/live-subscription.js'
 import { logTail, type LogEntry, type LogTail } from '../../../adapters/in-process/log-tail.js'
-import { categoryOf, type Category, type DomainEvent } from '../../../domain/events.js'
-import { beginning, type Position, type Recorded } from '../../../domain/event.js'
+import { categoryOf, type Category, type RecordedEvent } from '../../../domain/events.js'
+import { beginning, type Position } from '../../../domain/event.js'
 import type { EventBatch, EventStore } from '../../../domain/ports.js'
 import { UndecodableEvent } from '../../../domain/store-failed.js'
 import { eventIds, newEvent } from '../../kit/domain/new-events.js'
@@ -13,7 +13,7 @@ import { reachable } from '../../kit/parts/reachable.js'
 import { nextTurn } from '../../kit/time/turns.js'
 import { positionAt } from '../../kit/domain/samples.js'
 
-type Event = Recorded<DomainEvent>
+type Event = RecordedEvent
 
 const eventAt = (position: number, category: Category = 'account'): Event => ({
   ...newEvent(position),

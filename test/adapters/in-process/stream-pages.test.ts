@@ -1,7 +1,6 @@
 import test from 'ava'
 import { readByPages, readLastByPages } from '../../../adapters/in-process/stream-pages.js'
-import type { DomainEvent } from '../../../domain/events.js'
-import type { Recorded } from '../../../domain/event.js'
+import type { DomainEvent, RecordedEvent } from '../../../domain/events.js'
 import { E } from '../../../domain/prelude.js'
 import { logOf } from '../../kit/domain/log.js'
 import { accountId } from '../../kit/domain/samples.js'
@@ -17,7 +16,7 @@ const streamOf = (count: number, characters: number) => {
   }
   const all = logOf(...Array.from({ length: count }, () => [stream, event] as const))
   const calls: Array<number> = []
-  const answered = (events: ReadonlyArray<Recorded<DomainEvent>>) => {
+  const answered = (events: ReadonlyArray<RecordedEvent>) => {
     calls.push(events.length)
     return Promise.resolve(E.right(events))
   }

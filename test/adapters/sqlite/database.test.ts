@@ -14,8 +14,8 @@ import { openDatabase } from '../../../adapters/sqlite/database.js'
 import { schema, schemaVersion } from '../../../adapters/sqlite/schema.js'
 import type { OpenFailure } from '../../../adapters/sqlite/failure.js'
 import { neverAborted } from '../../../domain/abortable.js'
-import type { DomainEvent } from '../../../domain/events.js'
-import { beginning, type Position, type Recorded } from '../../../domain/event.js'
+import type { RecordedEvent } from '../../../domain/events.js'
+import { beginning, type Position } from '../../../domain/event.js'
 import type { EventStore } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import type { Collection } from '../../../projections/ports.js'
@@ -39,8 +39,8 @@ const refusalOf = async (directory: string): Promise<OpenFailure | undefined> =>
   return undefined
 }
 
-const logOf = async (store: EventStore): Promise<ReadonlyArray<Recorded<DomainEvent>>> => {
-  const log: Array<Recorded<DomainEvent>> = []
+const logOf = async (store: EventStore): Promise<ReadonlyArray<RecordedEvent>> => {
+  const log: Array<RecordedEvent> = []
   for await (const { events } of store.history(beginning, ['account', 'engagement'], neverAborted)) log.push(...events)
   return log
 }
@@ -175,7 +175,7 @@ const liveDirectory = async (directory: string) => {
   const store = sqliteEventStore(database)
   const documents = sqliteDocuments(database)
   rightOf(await documents.prepare(collection))
-  const log: Array<Recorded<DomainEvent>> = []
+  const log: Array<RecordedEvent> = []
   // Few enough that nothing is carried over into the main file: what was carried over can't be torn any more.
   for (let n = 1; n <= 60; n += 1) {
     const { position } = rightOf(await store.append(`account-${n}`, 'no-stream', [newEvent(n)]))
@@ -190,7 +190,7 @@ const liveDirectory = async (directory: string) => {
 }
 
 type Survivors = {
-  readonly log: ReadonlyArray<Recorded<DomainEvent>>
+  readonly log: ReadonlyArray<RecordedEvent>
   readonly checkpoint: Position
   readonly count: unknown
 }
@@ -211,7 +211,7 @@ const survivorsOf = async (main: Buffer, wal: Buffer): Promise<Survivors> => {
   return survivors
 }
 
-const isPrefix = ({ log, checkpoint, count }: Survivors, whole: ReadonlyArray<Recorded<DomainEvent>>): void => {
+const isPrefix = ({ log, checkpoint, count }: Survivors, whole: ReadonlyArray<RecordedEvent>): void => {
   assert.deepEqual(log, whole.slice(0, log.length))
   assert.ok(checkpoint <= (log.at(-1)?.position ?? beginning))
   assert.equal(BigInt((count as number | undefined) ?? 0), checkpoint)

@@ -2,8 +2,8 @@ import test, { type ExecutionContext } from 'ava'
 import { replay, type ReplayedEvent } from '../../../app/analysis/replay.js'
 import type { ReplayRequest } from '../../../app/analysis/replay-request.js'
 import { neverAborted } from '../../../domain/abortable.js'
-import { categoryOf, type DomainEvent } from '../../../domain/events.js'
-import { beginning, positionOf, type Recorded } from '../../../domain/event.js'
+import { categoryOf, type DomainEvent, type RecordedEvent } from '../../../domain/events.js'
+import { beginning, positionOf } from '../../../domain/event.js'
 import type { LogReader } from '../../../domain/ports.js'
 import { UndecodableEvent } from '../../../domain/store-failed.js'
 import { memoryEventStore, memoryLog } from '../../kit/memory/event-store.js'
@@ -28,7 +28,7 @@ type Data = Readonly<Record<string, unknown>>
 const idsOf = (events: ReadonlyArray<{ readonly id: string }>): ReadonlyArray<string> => events.map(({ id }) => id)
 
 /** The first event of each stream. */
-const firstEvents = (history: History): ReadonlyMap<string, Recorded<DomainEvent>> =>
+const firstEvents = (history: History): ReadonlyMap<string, RecordedEvent> =>
   new Map(history.filter(({ revision }) => revision === 0).map((event) => [event.stream, event]))
 
 test.serial(
@@ -46,10 +46,10 @@ test.serial(
   },
 )
 
-type IsWanted = (event: Recorded<DomainEvent>, named: (name: string) => ReadonlyArray<unknown>) => boolean
+type IsWanted = (event: RecordedEvent, named: (name: string) => ReadonlyArray<unknown>) => boolean
 
 /** What the event, and the first event of its stream, say under a name. */
-const namedIn = (event: Recorded<DomainEvent>, first: Recorded<DomainEvent> | undefined) => (name: string) =>
+const namedIn = (event: RecordedEvent, first: RecordedEvent | undefined) => (name: string) =>
   [event, first].flatMap((one) => {
     const data = one?.data as Data | undefined
     return [data?.[name], (data?.['activity'] as Data | undefined)?.[name]]

@@ -3,8 +3,7 @@ import { systemClock } from '../../../adapters/node/clock.js'
 import { newAggregate } from '../../../domain/aggregate.js'
 import { conversion } from '../../../domain/conversion.js'
 import type { Decider } from '../../../domain/decider.js'
-import type { DomainEvent } from '../../../domain/events.js'
-import type { Recorded } from '../../../domain/event.js'
+import type { DomainEvent, RecordedEvent } from '../../../domain/events.js'
 import type { Conflict, CommandHandler, EventStore, NewEvent, StoreFailure } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import { sharedHandler } from '../../kit/parts/command-handlers.js'
@@ -15,9 +14,9 @@ type Appending = (stream: string, events: ReadonlyArray<NewEvent>) => StoreFailu
 
 /** One stream a name, in memory; `before` may let another writer in, or fail. */
 const memoryStore = (before: Appending = () => undefined) => {
-  const streams = new Map<string, Array<Recorded<DomainEvent>>>()
+  const streams = new Map<string, Array<RecordedEvent>>()
   let position = 0
-  const put = (stream: string, events: ReadonlyArray<NewEvent>): ReadonlyArray<Recorded<DomainEvent>> => {
+  const put = (stream: string, events: ReadonlyArray<NewEvent>): ReadonlyArray<RecordedEvent> => {
     const held = streams.get(stream) ?? []
     streams.set(stream, held)
     const recorded = events.map((event, index) => {

@@ -18,10 +18,9 @@ import {
   stepMessageIdOf,
   type AccountSecret,
 } from '../../../domain/derived-id.js'
-import type { DomainEvent, EventOf } from '../../../domain/events.js'
+import type { DomainEvent, EventOf, RecordedEvent } from '../../../domain/events.js'
 import { engagement } from '../../../domain/engagement.js'
 import { erasure } from '../../../domain/erasure.js'
-import type { Recorded } from '../../../domain/event.js'
 import type { AccountId, DeliveryId } from '../../../domain/ids.js'
 import { lead } from '../../../domain/lead.js'
 import type { MailOutcome } from '../../../domain/mail-outcome.js'
@@ -56,7 +55,7 @@ import {
   webhookSettings,
 } from './samples.js'
 
-export type History = ReadonlyArray<Recorded<DomainEvent>>
+export type History = ReadonlyArray<RecordedEvent>
 
 type EventType = DomainEvent['type']
 
@@ -130,8 +129,8 @@ const secretOf = (id: AccountId): AccountSecret => Buffer.from(id) as AccountSec
  * that a history is always one that could have happened.
  */
 export const historyOf = (taken: ReadonlyArray<Step>): History => {
-  const log: Array<Recorded<DomainEvent>> = []
-  const streams = new Map<string, Array<Recorded<DomainEvent>>>()
+  const log: Array<RecordedEvent> = []
+  const streams = new Map<string, Array<RecordedEvent>>()
   let now = 0
 
   const all = <T extends EventType>(type: T): ReadonlyArray<EventOf<T>> =>
@@ -155,13 +154,13 @@ export const historyOf = (taken: ReadonlyArray<Step>): History => {
     decider: Decider<State, Command, Event, Refusal>,
     id: string,
     command: NoInfer<Command>,
-    cause?: Recorded<DomainEvent>,
+    cause?: RecordedEvent,
   ): void => {
     const name = streamOf(decider, id)
     const stream = streams.get(name) ?? []
     const decided = decider.decide(command, stateOf(decider, id))
     if (E.isLeft(decided)) return
-    const appended = decided.right.map((event: DomainEvent, index): Recorded<DomainEvent> => {
+    const appended = decided.right.map((event: DomainEvent, index): RecordedEvent => {
       const position = log.length + index + 1
       const own = cause === undefined ? uuid(position) : derivedEventId(cause.id, `${id}/${command.type}`, index)
       return {
@@ -182,7 +181,7 @@ export const historyOf = (taken: ReadonlyArray<Step>): History => {
     for (const event of appended) react(event)
   }
 
-  const react = (event: Recorded<DomainEvent>): void => {
+  const react = (event: RecordedEvent): void => {
     for (const { decider, id, command } of reactions(event)) {
       execute(decider as unknown as Decider<unknown, typeof command, DomainEvent, unknown>, id, command, event)
     }

@@ -1,11 +1,10 @@
-import type { DomainEvent } from '../../../domain/events.js'
-import type { Recorded } from '../../../domain/event.js'
+import type { DomainEvent, RecordedEvent } from '../../../domain/events.js'
 import { at, positionAt, uuid } from './samples.js'
 
 /** Events as a store gives them back: positions from 1 on, each event a second after the one before. */
 export const logOf = (
   ...appended: ReadonlyArray<readonly [stream: string, event: DomainEvent]>
-): ReadonlyArray<Recorded<DomainEvent>> => {
+): ReadonlyArray<RecordedEvent> => {
   const revisions = new Map<string, number>()
   return appended.map(([stream, event], index) => {
     const revision = (revisions.get(stream) ?? -1) + 1

@@ -1,5 +1,4 @@
-import type { DomainEvent } from '../../../domain/events.js'
-import type { Recorded } from '../../../domain/event.js'
+import type { DomainEvent, RecordedEvent } from '../../../domain/events.js'
 import type { NewEvent } from '../../../domain/ports.js'
 import { at, uuid } from './samples.js'
 
@@ -22,5 +21,5 @@ export const newEvents = (count: number, first = 1): readonly [NewEvent, ...Read
   ...Array.from({ length: count - 1 }, (_, index) => newEvent(first + 1 + index)),
 ]
 
-export const eventIds = (events: ReadonlyArray<Pick<Recorded<DomainEvent>, 'id'>>): ReadonlyArray<string> =>
+export const eventIds = (events: ReadonlyArray<Pick<RecordedEvent, 'id'>>): ReadonlyArray<string> =>
   events.map(({ id }) => id)

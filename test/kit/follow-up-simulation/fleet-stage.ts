@@ -5,8 +5,8 @@ import { mongoDocuments } from '../../../adapters/mongodb/documents.js'
 import type { Timing } from '../../../adapters/mongodb/leases/liveness.js'
 import { mongoMembership } from '../../../adapters/mongodb/leases/membership.js'
 import { neverAborted } from '../../../domain/abortable.js'
-import { beginning, type Recorded } from '../../../domain/event.js'
-import { categories, type DomainEvent } from '../../../domain/events.js'
+import { beginning } from '../../../domain/event.js'
+import { categories, type RecordedEvent } from '../../../domain/events.js'
 import { millisecondsOf } from '../../../domain/instant.js'
 import { later } from '../../../domain/instant.js'
 import { startDouble } from '../../eventstoredb-double/double.js'
@@ -148,7 +148,7 @@ export const fleetStage =
       },
       crashes: () => crashes,
       events: async () => {
-        const all: Array<Recorded<DomainEvent>> = []
+        const all: Array<RecordedEvent> = []
         for await (const { events } of watcher.history(beginning, categories, neverAborted)) all.push(...events)
         return all
       },

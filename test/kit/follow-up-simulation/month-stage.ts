@@ -1,5 +1,5 @@
-import type { DomainEvent } from '../../../domain/events.js'
-import type { Position, Recorded } from '../../../domain/event.js'
+import type { RecordedEvent } from '../../../domain/events.js'
+import type { Position } from '../../../domain/event.js'
 import type { Documents } from '../../../projections/ports.js'
 import { memoryDocuments } from '../memory/documents.js'
 import { eventsIn } from '../memory/event-store.js'
@@ -22,7 +22,7 @@ export type MonthStage = {
   /** The process that takes the n-th durable step from now, from 1 on, crashes there; 0 cancels it. */
   readonly crashAt: (step: number) => void
   readonly crashes: () => number
-  readonly events: () => Promise<ReadonlyArray<Recorded<DomainEvent>>>
+  readonly events: () => Promise<ReadonlyArray<RecordedEvent>>
   readonly documents: () => Pick<Documents, 'all'>
 }
 

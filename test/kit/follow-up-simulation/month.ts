@@ -1,5 +1,4 @@
-import type { DomainEvent } from '../../../domain/events.js'
-import type { Recorded } from '../../../domain/event.js'
+import type { RecordedEvent } from '../../../domain/events.js'
 import { activityLabels, type ActivityLabel } from '../../../domain/activity.js'
 import type { ContactId, EngagementId } from '../../../domain/ids.js'
 import { later } from '../../../domain/instant.js'
@@ -38,7 +37,7 @@ const days = 30 * day
 const longestEnd = 12 * hour
 
 export type Month = {
-  readonly events: ReadonlyArray<Recorded<DomainEvent>>
+  readonly events: ReadonlyArray<RecordedEvent>
   /** What came to the provider, in order. */
   readonly arrivals: ReadonlyArray<Arrival>
   readonly people: ReadonlyMap<ContactId, Person>

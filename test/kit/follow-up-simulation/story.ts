@@ -1,11 +1,10 @@
-import type { DomainEvent, EventOf } from '../../../domain/events.js'
-import type { Recorded } from '../../../domain/event.js'
+import type { EventOf, RecordedEvent } from '../../../domain/events.js'
 import type { ContactId, EngagementId, MessageId } from '../../../domain/ids.js'
 import { grouped } from '../simulation/grouped.js'
 import type { Month } from './month.js'
 import type { Person } from './people.js'
 
-export type Event = Recorded<DomainEvent>
+export type Event = RecordedEvent
 
 /** All about one engagement: its stream, those of the messages of its steps, and that of its contact, each in order. */
 export type Story = {

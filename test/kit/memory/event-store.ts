@@ -1,13 +1,6 @@
 import { exceedsLargestAppend, tooLargeAppend } from '../../../domain/append-limit.js'
-import { categoryOf, type Category, type DomainEvent } from '../../../domain/events.js'
-import {
-  beginning,
-  positionOf,
-  recordedAs,
-  type Envelope,
-  type Position,
-  type Recorded,
-} from '../../../domain/event.js'
+import { categoryOf, type Category, type RecordedEvent } from '../../../domain/events.js'
+import { beginning, positionOf, recordedAs, type Envelope, type Position } from '../../../domain/event.js'
 import type { AppendAll, EventBatch, EventStore, NewEvent, StoreFailure } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
 import { decodeStoredEvent } from '../../../domain/stored-event.js'
@@ -17,7 +10,7 @@ import { atOnce, type Steps } from './steps.js'
 
 /** An event as it is stored. */
 type Logged = Envelope &
-  Pick<Recorded<DomainEvent>, 'type' | 'stream' | 'revision' | 'position'> & {
+  Pick<RecordedEvent, 'type' | 'stream' | 'revision' | 'position'> & {
     readonly category: string
     /** Its data as JSON, until it is read for the first time; what that gave from then on. */
     stored: string | LogEntry
@@ -200,15 +193,15 @@ const wakeAll = (log: MemoryLog): void => {
 }
 
 /** Left where one of them can't be decoded. */
-const decoded = (logged: ReadonlyArray<Logged>): Either<StoreFailure, ReadonlyArray<Recorded<DomainEvent>>> => {
+const decoded = (logged: ReadonlyArray<Logged>): Either<StoreFailure, ReadonlyArray<RecordedEvent>> => {
   const entries = logged.map(entryOf)
   const failed = entries.find((entry) => 'failure' in entry)
   if (failed !== undefined) return E.left(failed.failure)
-  return E.right(entries.filter((entry): entry is Recorded<DomainEvent> => !('failure' in entry)))
+  return E.right(entries.filter((entry): entry is RecordedEvent => !('failure' in entry)))
 }
 
 /** All that is in the log. */
-export const eventsIn = (log: MemoryLog): ReadonlyArray<Recorded<DomainEvent>> => log.events.map(recordedOf)
+export const eventsIn = (log: MemoryLog): ReadonlyArray<RecordedEvent> => log.events.map(recordedOf)
 
 const loggedAs = (event: NewEvent, stream: string, revision: number, position: Position): Logged => {
   const { type, data, id, time, correlationId, causationId, schemaVersion, actor } = event
@@ -242,7 +235,7 @@ const decodedEntry = (logged: Logged, json: string): LogEntry => {
   return recordedAs({ ...logged, ...frozen(decoded.right) }, stream, revision, position)
 }
 
-const recordedOf = (logged: Logged): Recorded<DomainEvent> => {
+const recordedOf = (logged: Logged): RecordedEvent => {
   const entry = entryOf(logged)
   if ('failure' in entry) throw new Error(entry.failure.reason)
   return entry

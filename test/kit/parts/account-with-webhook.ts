@@ -1,6 +1,5 @@
 import { account, type AccountCommand } from '../../../domain/account.js'
-import type { DomainEvent } from '../../../domain/events.js'
-import type { Recorded } from '../../../domain/event.js'
+import type { RecordedEvent } from '../../../domain/events.js'
 import type { CommandHandler, EnvelopeFacts } from '../../../domain/ports.js'
 import { webhook, type WebhookSettings } from '../../../domain/webhook.js'
 import { accountId, deliveryId, openAccountCommand, webhookId, webhookSettings } from '../domain/samples.js'
@@ -10,7 +9,7 @@ import { rightOf } from '../right-of.js'
 type AccountWithWebhook = {
   readonly inAccount: (command: AccountCommand) => Promise<void>
   /** Gives the event. */
-  readonly turnOff: () => Promise<Recorded<DomainEvent> | undefined>
+  readonly turnOff: () => Promise<RecordedEvent | undefined>
 }
 
 export const accountWithWebhook = async (

@@ -5,8 +5,8 @@ import { neverAborted } from '../../../domain/abortable.js'
 import { mostAttempts } from '../../../domain/retry-schedule.js'
 import { streamOf } from '../../../domain/decider.js'
 import { delivery, type DeliveryCommand, type DeliveryFacts } from '../../../domain/delivery.js'
-import type { DomainEvent } from '../../../domain/events.js'
-import { beginning, type Recorded } from '../../../domain/event.js'
+import type { RecordedEvent } from '../../../domain/events.js'
+import { beginning } from '../../../domain/event.js'
 import type { EventStore } from '../../../domain/ports.js'
 import { resend, type ResendCommand } from '../../../domain/resend.js'
 import { webhook, type WebhookCommand } from '../../../domain/webhook.js'
@@ -206,8 +206,8 @@ export const openStage = async (watched: (store: EventStore) => EventStore = (st
       rightOf(await commandHandler.execute(resend, resendId(n), command, envelope))
     },
     resendState: async (n: number) => rightOf(await commandHandler.load(resend, resendId(n))).state.kind,
-    events: async (): Promise<ReadonlyArray<Recorded<DomainEvent>>> => {
-      const all: Array<Recorded<DomainEvent>> = []
+    events: async (): Promise<ReadonlyArray<RecordedEvent>> => {
+      const all: Array<RecordedEvent> = []
       for await (const { events } of store.history(beginning, ['webhook', 'delivery', 'resend'], neverAborted))
         all.push(...events)
       return all

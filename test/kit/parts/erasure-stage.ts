@@ -4,8 +4,8 @@ import { reactor } from '../../../app/commands/reactions/reactor.js'
 import { aborted, neverAborted } from '../../../domain/abortable.js'
 import { erasureIdOf } from '../../../domain/derived-id.js'
 import { erasure } from '../../../domain/erasure.js'
-import { beginning, type Recorded } from '../../../domain/event.js'
-import { categories, type DomainEvent } from '../../../domain/events.js'
+import { beginning } from '../../../domain/event.js'
+import { categories, type RecordedEvent } from '../../../domain/events.js'
 import type { AccountId, ContactId } from '../../../domain/ids.js'
 import { later } from '../../../domain/instant.js'
 import type { Messenger } from '../../../domain/messenger.js'
@@ -44,7 +44,7 @@ type RunOptions = ManagerOptions & { readonly stopping: AbortSignal }
 
 /** What anybody is given of the log. */
 const visibleIn = async (store: Pick<EventStore, 'history'>): Promise<History> => {
-  const all: Array<Recorded<DomainEvent>> = []
+  const all: Array<RecordedEvent> = []
   for await (const { events } of store.history(beginning, categories, neverAborted)) all.push(...events)
   return all
 }

@@ -2,8 +2,8 @@ import { randomIds } from '../../../adapters/node/ids.js'
 import { reactor } from '../../../app/commands/reactions/reactor.js'
 import { neverAborted } from '../../../domain/abortable.js'
 import { newAggregate } from '../../../domain/aggregate.js'
-import { beginning, type Position, type Recorded } from '../../../domain/event.js'
-import type { Category, DomainEvent } from '../../../domain/events.js'
+import { beginning, type Position } from '../../../domain/event.js'
+import type { Category, RecordedEvent } from '../../../domain/events.js'
 import { lead, type LeadDetails } from '../../../domain/lead.js'
 import type { EventStore } from '../../../domain/ports.js'
 import { deliveryFanOut } from '../../../projections/delivery/fan-out/fan-out.js'
@@ -72,8 +72,8 @@ export const openFanOutStage = async (
         position = batch.position
       }
     },
-    written: async (category: Category): Promise<ReadonlyArray<Recorded<DomainEvent>>> => {
-      const all: Array<Recorded<DomainEvent>> = []
+    written: async (category: Category): Promise<ReadonlyArray<RecordedEvent>> => {
+      const all: Array<RecordedEvent> = []
       for await (const { events } of stored.history(beginning, [category], neverAborted)) all.push(...events)
       return all
     },

@@ -1,5 +1,6 @@
+import type { RecordedEvent } from '../../../domain/events.js'
 import type { Change, Json } from '../../../projections/ports.js'
-import { changesOf, keysToRead, type AnyProjection, type ProjectedEvent } from '../../../projections/projection.js'
+import { changesOf, keysToRead, type AnyProjection } from '../../../projections/projection.js'
 
 /** What a store holds of a read model: the last change under each key. */
 export type Held = ReadonlyMap<string, Change>
@@ -14,7 +15,7 @@ export const documentsIn = (held: Held): ReadonlyMap<string, Json> => {
  * Folds a batch in as a runner does: only the documents of `keysToRead` are at hand, and a change that is not newer is
  * passed over (`Change` of projections/ports.ts).
  */
-export const applied = (projection: AnyProjection, held: Held, events: ReadonlyArray<ProjectedEvent>): Held => {
+export const applied = (projection: AnyProjection, held: Held, events: ReadonlyArray<RecordedEvent>): Held => {
   const read = new Set(keysToRead(projection, events))
   const known = new Map([...held].filter(([key]) => read.has(key)))
   const next = new Map(held)
@@ -28,5 +29,5 @@ export const applied = (projection: AnyProjection, held: Held, events: ReadonlyA
 /** The documents that a whole log leaves, by key. */
 export const project = (
   projection: AnyProjection,
-  events: ReadonlyArray<ProjectedEvent>,
+  events: ReadonlyArray<RecordedEvent>,
 ): Readonly<Record<string, Json>> => Object.fromEntries(documentsIn(applied(projection, new Map(), events)))

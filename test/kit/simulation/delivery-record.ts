@@ -1,13 +1,13 @@
 import type { AttemptOutcome } from '../../../domain/attempt-outcome.js'
-import type { DomainEvent, EventOf } from '../../../domain/events.js'
-import type { Position, Recorded } from '../../../domain/event.js'
+import type { EventOf, RecordedEvent } from '../../../domain/events.js'
+import type { Position } from '../../../domain/event.js'
 import type { WebhookId } from '../../../domain/ids.js'
 import { millisecondsOf, type Instant } from '../../../domain/instant.js'
 import { grouped } from './grouped.js'
 import type { Arrival } from './receivers.js'
 import type { History } from './simulation.js'
 
-export type Event = Recorded<DomainEvent>
+export type Event = RecordedEvent
 
 /** All about one delivery: its stream, the stream of its webhook, and what arrived at the receiver, each in order. */
 export type DeliveryRecord = {

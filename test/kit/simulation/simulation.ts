@@ -1,5 +1,5 @@
-import type { DomainEvent } from '../../../domain/events.js'
-import type { Position, Recorded } from '../../../domain/event.js'
+import type { RecordedEvent } from '../../../domain/events.js'
+import type { Position } from '../../../domain/event.js'
 import type { Clock } from '../../../domain/ports.js'
 import type { Json } from '../../../projections/ports.js'
 import { collectionOf } from '../../../projections/projection.js'
@@ -33,7 +33,7 @@ export type Simulation = {
   /** Cancels a `crashAt` whose step has not come yet. */
   readonly crashNoMore: () => void
   /** All events that were written so far. */
-  readonly log: () => ReadonlyArray<Recorded<DomainEvent>>
+  readonly log: () => ReadonlyArray<RecordedEvent>
   /** All that happened so far. */
   readonly history: () => Promise<History>
 }
@@ -52,7 +52,7 @@ export type Scene = {
 }
 
 export type History = {
-  readonly events: ReadonlyArray<Recorded<DomainEvent>>
+  readonly events: ReadonlyArray<RecordedEvent>
   readonly arrivals: ReadonlyArray<Arrival>
   /** The head of the log at each crash. The last life goes on. */
   readonly crashes: ReadonlyArray<Position>

@@ -1,8 +1,7 @@
 import test from 'ava'
 import fc from 'fast-check'
 import assert from 'node:assert/strict'
-import type { Recorded } from '../../../domain/event.js'
-import type { DomainEvent } from '../../../domain/events.js'
+import type { RecordedEvent } from '../../../domain/events.js'
 import { E } from '../../../domain/prelude.js'
 import { delivery } from '../../../domain/delivery.js'
 import { engagement } from '../../../domain/engagement.js'
@@ -53,14 +52,14 @@ const [first] = some
 if (first === undefined) throw new Error('nobody became a contact')
 
 /** The contact that an event is about, as its own data says. */
-const contactIn = (event: Recorded<DomainEvent>): unknown =>
+const contactIn = (event: RecordedEvent): unknown =>
   'contact_id' in event.data ? event.data.contact_id : event.stream.replace(/^contact-/, '')
 
 /** What the service itself says of an activity. */
 const ownWords =
   /^(The playbook started|The contact opted out before|.* was recorded|The contact replied|The contact asked for no more messages|A rule of the playbook says so|There is no hour .*|a code)$/
 
-const isPersonal = ({ type, data }: Recorded<DomainEvent>): boolean =>
+const isPersonal = ({ type, data }: RecordedEvent): boolean =>
   type === 'ActivityRecorded'
     ? data.activity.note !== null && !ownWords.test(data.activity.note)
     : personalFields[type].some(
@@ -85,7 +84,7 @@ test('nothing personal of an erased contact is left in the log, and nothing of a
       visible.filter((event) => own.has(event.stream) && isPersonal(event)).map(({ type }) => type),
       [],
     )
-    const isOther = ({ stream, type }: Recorded<DomainEvent>): boolean =>
+    const isOther = ({ stream, type }: RecordedEvent): boolean =>
       !own.has(stream) && !stream.startsWith('erasure-') && type !== 'ResendCounted'
     const others = (events: History) => events.filter(isOther)
     t.deepEqual(others(visible), others(history))
@@ -127,7 +126,7 @@ test('an erasure says what was told to which webhooks, and which deliveries it d
     const waiting = project(deliveriesModel, history)
     const eventsOf = (id: string) => history.filter(({ stream }) => stream === `delivery-${id}`)
     // Whatever it answered: it may have read what was posted.
-    const wasTried = ({ data }: Recorded<DomainEvent>) => 'outcome' in data && data.outcome !== null
+    const wasTried = ({ data }: RecordedEvent) => 'outcome' in data && data.outcome !== null
     const isUnderWay = (id: string): boolean => {
       const { next_attempt_at, resend } = waiting[id] ?? {}
       // The clock of who posts it may be ahead.

@@ -1,9 +1,9 @@
 import test from 'ava'
-import type { DomainEvent } from '../../../domain/events.js'
+import type { DomainEvent, RecordedEvent } from '../../../domain/events.js'
 import { streamOf } from '../../../domain/decider.js'
 import { message } from '../../../domain/message.js'
 import { sentSince } from '../../../projections/follow-up/sending/parties.js'
-import { anyProjection, changesOf, collectionOf, type ProjectedEvent } from '../../../projections/projection.js'
+import { anyProjection, changesOf, collectionOf } from '../../../projections/projection.js'
 import { messages } from '../../../projections/read-models/messages.js'
 import { accountId, at, contactId, engagementId, messageId, positionAt } from '../../kit/domain/samples.js'
 import { documentState, memoryDocuments } from '../../kit/memory/documents.js'
@@ -35,7 +35,7 @@ test('a message that was tried again counts against the limit of a state from it
   const stream = streamOf(message, ids.message_id)
   const events = story.map(
     ([event, after], index) =>
-      ({ ...event, stream, revision: index, position: positionAt(index + 1), time: at(after) }) as ProjectedEvent,
+      ({ ...event, stream, revision: index, position: positionAt(index + 1), time: at(after) }) as RecordedEvent,
   )
   const documents = memoryDocuments(documentState())
   rightOf(await documents.prepare(collectionOf(projection)))

@@ -1,8 +1,8 @@
 import test, { type ExecutionContext } from 'ava'
 import { systemClock } from '../../../adapters/node/clock.js'
 import { neverAborted } from '../../../domain/abortable.js'
-import { beginning, type Recorded } from '../../../domain/event.js'
-import type { DomainEvent, EventOf } from '../../../domain/events.js'
+import { beginning } from '../../../domain/event.js'
+import type { EventOf, RecordedEvent } from '../../../domain/events.js'
 import { parkedEventIdOf } from '../../../domain/derived-id.js'
 import { parkedEvent } from '../../../domain/parked-event.js'
 import type { CommandHandler, EventStore } from '../../../domain/ports.js'
@@ -21,7 +21,7 @@ import { rightOf } from '../../kit/right-of.js'
 import { nextTurn, settled } from '../../kit/time/turns.js'
 import { until } from '../../kit/time/until.js'
 
-type Work = (event: Recorded<DomainEvent>, isRetry: boolean) => Promise<void>
+type Work = (event: RecordedEvent, isRetry: boolean) => Promise<void>
 
 /** A process manager that follows accounts: `work` may throw whatever it likes. */
 const openStage = (t: ExecutionContext, work: Work, isAway: () => boolean = () => false, unreadable?: string) => {

@@ -1,7 +1,6 @@
 import test, { type ExecutionContext } from 'ava'
 import { aborted, neverAborted } from '../../../domain/abortable.js'
-import type { Recorded } from '../../../domain/event.js'
-import type { DomainEvent } from '../../../domain/events.js'
+import type { RecordedEvent } from '../../../domain/events.js'
 import type { EventStore, NewEvent } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import { StoreFailed } from '../../../domain/store-failed.js'
@@ -228,7 +227,7 @@ test('of large events a building folds fewer before it writes, by their bytes', 
     for (let n = 1; n <= large; n += 1) {
       const { data } = defined(n)
       const event = { ...defined(n), data: { ...data, title }, position: positionAt(n) }
-      yield await Promise.resolve({ events: [event as unknown as Recorded<DomainEvent>], position: positionAt(n) })
+      yield await Promise.resolve({ events: [event as unknown as RecordedEvent], position: positionAt(n) })
     }
   }
   const written: Array<number> = []

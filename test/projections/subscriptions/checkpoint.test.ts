@@ -1,8 +1,8 @@
 import test from 'ava'
 import { sqliteDocuments } from '../../../adapters/sqlite/documents/documents.js'
-import { beginning, type Recorded } from '../../../domain/event.js'
+import { beginning } from '../../../domain/event.js'
 import type { EventBatch, EventStore } from '../../../domain/ports.js'
-import type { DomainEvent } from '../../../domain/events.js'
+import type { RecordedEvent } from '../../../domain/events.js'
 import { E } from '../../../domain/prelude.js'
 import { StoreFailed } from '../../../domain/store-failed.js'
 import { alsoInEventStore, checkpointCollection, checkpointIn } from '../../../projections/subscriptions/checkpoint.js'
@@ -121,7 +121,7 @@ test('a save that fails is thrown and tried with the next one; a flush that fail
 
 /** A batch in which there was something to do. */
 const worked = (position: number): EventBatch => ({
-  events: [{ position: positionAt(position) } as Recorded<DomainEvent>],
+  events: [{ position: positionAt(position) } as RecordedEvent],
   position: positionAt(position),
 })
 

@@ -2,8 +2,7 @@ import test from 'ava'
 import fc from 'fast-check'
 import assert from 'node:assert/strict'
 import { reactionChains } from '../../../../app/commands/reactions/reaction-chains.js'
-import type { Recorded } from '../../../../domain/event.js'
-import type { DomainEvent } from '../../../../domain/events.js'
+import type { RecordedEvent } from '../../../../domain/events.js'
 import type { Clock, EventStore } from '../../../../domain/ports.js'
 import { E } from '../../../../domain/prelude.js'
 import { reactingTypes } from '../../../../domain/reactions.js'
@@ -22,7 +21,7 @@ const clockAt = (milliseconds: number): Clock => ({
 const [early, late] = [clockAt(10_000_000), clockAt(20_000_000)]
 
 /** The log as it was when `cause` had been appended, and nothing had followed from it. */
-const logUpTo = async (history: History, cause: Recorded<DomainEvent>) => {
+const logUpTo = async (history: History, cause: RecordedEvent) => {
   const log = memoryLog()
   const store = memoryEventStore(log)
   for (const { stream, revision, position, ...event } of history) {
@@ -33,17 +32,17 @@ const logUpTo = async (history: History, cause: Recorded<DomainEvent>) => {
   return { store, written: () => eventsIn(log).slice(count) }
 }
 
-const react = async (store: EventStore, clock: Clock, cause: Recorded<DomainEvent>) => {
+const react = async (store: EventStore, clock: Clock, cause: RecordedEvent) => {
   const followed = await reactionChains().carryOutAll(sharedHandler(store, clock), [cause])
   return E.isLeft(followed) ? [] : followed.right.slice(1)
 }
 
 /** Without the position: an append tells only that of its last event. */
-const bytesOf = (events: ReadonlyArray<Recorded<DomainEvent>>): ReadonlyArray<string> =>
+const bytesOf = (events: ReadonlyArray<RecordedEvent>): ReadonlyArray<string> =>
   events.map(({ position: _, ...event }) => JSON.stringify(Object.entries(event).toSorted()))
 
 /** Whether anything followed from the event, after having looked that the same follows whoever carries it out. */
-const isSameWhoeverRunsIt = async (history: History, cause: Recorded<DomainEvent>): Promise<boolean> => {
+const isSameWhoeverRunsIt = async (history: History, cause: RecordedEvent): Promise<boolean> => {
   const [one, other, both] = await Promise.all([1, 2, 3].map(() => logUpTo(history, cause)))
   assert.ok(one && other && both)
   await react(one.store, early, cause)

@@ -2,8 +2,8 @@ import test from 'ava'
 import { systemClock } from '../../../../adapters/node/clock.js'
 import { reactionChains } from '../../../../app/commands/reactions/reaction-chains.js'
 import { newAggregate } from '../../../../domain/aggregate.js'
-import { beginning, type Recorded } from '../../../../domain/event.js'
-import type { DomainEvent } from '../../../../domain/events.js'
+import { beginning } from '../../../../domain/event.js'
+import type { RecordedEvent } from '../../../../domain/events.js'
 import { lead } from '../../../../domain/lead.js'
 import type { CommandHandler, EventStore } from '../../../../domain/ports.js'
 import { E } from '../../../../domain/prelude.js'
@@ -88,7 +88,7 @@ const manyLeads = (count: number) => {
     stream: `lead-${leadId(n + 1)}`,
     revision: 0,
     position: positionAt(n + 1),
-  })) as unknown as ReadonlyArray<Recorded<DomainEvent>>
+  })) as unknown as ReadonlyArray<RecordedEvent>
   const execute = () => {
     executed += 1
     return Promise.resolve(isAway ? E.left({ kind: 'unavailable', reason: 'away' }) : E.right({ events: [] }))

@@ -3,8 +3,8 @@ import { cpSync } from 'node:fs'
 import { join } from 'node:path'
 import { sqliteEventStore } from '../../../../adapters/sqlite/event-store.js'
 import { neverAborted } from '../../../../domain/abortable.js'
-import { categories, type DomainEvent } from '../../../../domain/events.js'
-import { beginning, type Recorded } from '../../../../domain/event.js'
+import { categories, type RecordedEvent } from '../../../../domain/events.js'
+import { beginning } from '../../../../domain/event.js'
 import type { EventStore } from '../../../../domain/ports.js'
 import { bearer, having, send, type Site } from '../../../kit/network/http.js'
 import { labelOf, openReceiver, type Receiver } from '../../../kit/network/receiver.js'
@@ -15,7 +15,7 @@ import { newPhone } from '../../../kit/service/leads.js'
 import { openService, serviceFor } from '../../../kit/service/in-process-service.js'
 import { openIn } from '../../../kit/stores/sqlite.js'
 
-type Log = ReadonlyArray<Recorded<DomainEvent>>
+type Log = ReadonlyArray<RecordedEvent>
 
 const withStore = async <A>(dataDir: string, use: (store: EventStore) => Promise<A>): Promise<A> => {
   const database = await openIn(dataDir)
@@ -28,7 +28,7 @@ const withStore = async <A>(dataDir: string, use: (store: EventStore) => Promise
 
 const logOf = (dataDir: string): Promise<Log> =>
   withStore(dataDir, async (store) => {
-    const log: Array<Recorded<DomainEvent>> = []
+    const log: Array<RecordedEvent> = []
     for await (const { events } of store.history(beginning, categories, neverAborted)) log.push(...events)
     return log
   })

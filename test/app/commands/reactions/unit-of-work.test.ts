@@ -10,8 +10,8 @@ import { unitOfWork } from '../../../../app/commands/reactions/unit-of-work.js'
 import { streamQueue } from '../../../../app/commands/stream-queue.js'
 import { newAggregate } from '../../../../domain/aggregate.js'
 import { engagement } from '../../../../domain/engagement.js'
-import { beginning, type Recorded } from '../../../../domain/event.js'
-import type { DomainEvent } from '../../../../domain/events.js'
+import { beginning } from '../../../../domain/event.js'
+import type { RecordedEvent } from '../../../../domain/events.js'
 import { lead } from '../../../../domain/lead.js'
 import type { AppendAll, EventStore } from '../../../../domain/ports.js'
 import { E } from '../../../../domain/prelude.js'
@@ -78,7 +78,7 @@ const open = ({ log = memoryLog(), append, appendAll = memoryAppendAll(log) }: C
   }
 }
 
-const typesOf = (events: ReadonlyArray<Recorded<DomainEvent>>): ReadonlyArray<string> => events.map(({ type }) => type)
+const typesOf = (events: ReadonlyArray<RecordedEvent>): ReadonlyArray<string> => events.map(({ type }) => type)
 const firstLead = ['LeadSubmitted', 'ContactCreated', 'ContactEngaged', 'EngagementStarted', 'ActivityRecorded']
 
 test('a lead and all that follows from it is appended at once', async (t) => {
@@ -104,7 +104,7 @@ test('what is appended at once is what the reactions would write one after the o
     const followed = await reactionChains().carryOutAll(sharedHandler(other, clock), [cause])
     const atOnce = all.filter(({ correlationId }) => correlationId === cause.correlationId)
     // An append tells the position of its last event alone.
-    const withoutPosition = (event: Recorded<DomainEvent>) => ({ ...event, position: beginning })
+    const withoutPosition = (event: RecordedEvent) => ({ ...event, position: beginning })
     t.true(E.isRight(followed))
     if (E.isRight(followed)) t.deepEqual(followed.right.map(withoutPosition), atOnce.map(withoutPosition))
   }

@@ -6,8 +6,7 @@ import { join } from 'node:path'
 import { sqliteDocuments } from '../../../../adapters/sqlite/documents/documents.js'
 import { neverAborted } from '../../../../domain/abortable.js'
 import { fold } from '../../../../domain/decider.js'
-import type { Recorded } from '../../../../domain/event.js'
-import type { DomainEvent } from '../../../../domain/events.js'
+import type { DomainEvent, RecordedEvent } from '../../../../domain/events.js'
 import { webhook, type WebhookEvent } from '../../../../domain/webhook.js'
 import { deliveryFanOut } from '../../../../projections/delivery/fan-out/fan-out.js'
 import { followedWebhooks } from '../../../../projections/delivery/fan-out/followed-webhooks.js'
@@ -35,7 +34,7 @@ import { temporaryDirectory } from '../../../kit/temporary-directory.js'
 import { rightOf } from '../../../kit/right-of.js'
 import { manualClock } from '../../../kit/time/manual-clock.js'
 
-type Log = ReadonlyArray<Recorded<DomainEvent>>
+type Log = ReadonlyArray<RecordedEvent>
 
 const accounts = [1, 2]
 const accountOf = (n: number): number => 1 + (n % accounts.length)

@@ -1,7 +1,6 @@
 import test from 'ava'
 import { parkedEventIdOf } from '../../../../domain/derived-id.js'
-import type { Recorded } from '../../../../domain/event.js'
-import type { DomainEvent } from '../../../../domain/events.js'
+import type { RecordedEvent } from '../../../../domain/events.js'
 import { parkedEvent } from '../../../../domain/parked-event.js'
 import type { EventStore } from '../../../../domain/ports.js'
 import { E } from '../../../../domain/prelude.js'
@@ -13,9 +12,9 @@ import { rightOf } from '../../../kit/right-of.js'
 /** The same store, whose changes of the first webhook throw in a fold for as long as they are broken. */
 const breakable = (stored: EventStore) => {
   let isBroken = false
-  const given = (event: Recorded<DomainEvent>): Recorded<DomainEvent> =>
+  const given = (event: RecordedEvent): RecordedEvent =>
     isBroken && event.type === 'WebhookChanged' && event.stream === `webhook-${webhookId(1)}`
-      ? ({ ...event, data: undefined } as unknown as Recorded<DomainEvent>)
+      ? ({ ...event, data: undefined } as unknown as RecordedEvent)
       : event
   const store: EventStore = {
     ...stored,

@@ -2,8 +2,8 @@ import test from 'ava'
 import { messengerWithoutProvider as outbox } from '../../../../adapters/in-process/messenger-without-provider.js'
 import { randomIds } from '../../../../adapters/node/ids.js'
 import { neverAborted } from '../../../../domain/abortable.js'
-import { beginning, type Recorded } from '../../../../domain/event.js'
-import type { DomainEvent } from '../../../../domain/events.js'
+import { beginning } from '../../../../domain/event.js'
+import type { DomainEvent, RecordedEvent } from '../../../../domain/events.js'
 import { later, type Instant } from '../../../../domain/instant.js'
 import type { EventStore } from '../../../../domain/ports.js'
 import { E } from '../../../../domain/prelude.js'
@@ -64,7 +64,7 @@ const sweptAt = async (
   const show = async (projection: AnyProjection): Promise<void> => {
     const collection = collectionOf(projection)
     rightOf(await documents.prepare(collection))
-    const events: Array<Recorded<DomainEvent>> = []
+    const events: Array<RecordedEvent> = []
     for await (const batch of whole.history(beginning, projection.categories, neverAborted))
       events.push(...batch.events)
     const keys = events.map((event) => projection.keyOf(event) ?? '')
@@ -100,7 +100,7 @@ const sweptAt = async (
   }
   if (what === 'delivery') await retention(ports, deliveryRetention(ports), 30).run(lease)
   else await retention(ports, messageRetention(ports), 30).run(lease)
-  const events: Array<Recorded<DomainEvent>> = []
+  const events: Array<RecordedEvent> = []
   for await (const batch of whole.history(beginning, [what, 'parked'], neverAborted)) events.push(...batch.events)
   // What others had parked before is no matter here.
   return events.filter(({ stream, actor }) => stream.startsWith(`${what}-`) || actor === 'retention')

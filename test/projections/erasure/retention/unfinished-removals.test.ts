@@ -2,8 +2,8 @@ import test from 'ava'
 import { randomIds } from '../../../../adapters/node/ids.js'
 import { neverAborted } from '../../../../domain/abortable.js'
 import { delivery, type DeliveryCommand } from '../../../../domain/delivery.js'
-import { beginning, type Recorded } from '../../../../domain/event.js'
-import type { DomainEvent } from '../../../../domain/events.js'
+import { beginning } from '../../../../domain/event.js'
+import type { RecordedEvent } from '../../../../domain/events.js'
 import { later, type Instant } from '../../../../domain/instant.js'
 import type { EventStore } from '../../../../domain/ports.js'
 import { E } from '../../../../domain/prelude.js'
@@ -45,8 +45,8 @@ const openStage = async (count: number) => {
       { type: 'MakeDue', facts: deliveryFacts({ delivery_id: deliveryId(n) }), heldAt: undefined },
       { type: 'RecordAttempt', delivered: true, outcome, nextAttemptAt: at() },
     )
-  const events = async (): Promise<ReadonlyArray<Recorded<DomainEvent>>> => {
-    const all: Array<Recorded<DomainEvent>> = []
+  const events = async (): Promise<ReadonlyArray<RecordedEvent>> => {
+    const all: Array<RecordedEvent> = []
     for await (const batch of store.history(beginning, ['delivery', 'resend'], neverAborted)) all.push(...batch.events)
     return all
   }

@@ -1,7 +1,6 @@
 import test, { type ExecutionContext } from 'ava'
 import { neverAborted } from '../../../../domain/abortable.js'
-import type { Recorded } from '../../../../domain/event.js'
-import type { DomainEvent } from '../../../../domain/events.js'
+import type { RecordedEvent } from '../../../../domain/events.js'
 import type { EventStore } from '../../../../domain/ports.js'
 import { StoreFailed } from '../../../../domain/store-failed.js'
 import { followConcurrently } from '../../../../projections/subscriptions/concurrent/concurrent-follower.js'
@@ -41,7 +40,7 @@ const openStage = (t: ExecutionContext, { subscribe, checkpointOn = (checkpoint)
   const accounts = new Map<string, number>()
   let written = 0
 
-  const nameOf = ({ data, stream, revision }: Recorded<DomainEvent>): string =>
+  const nameOf = ({ data, stream, revision }: RecordedEvent): string =>
     `${accounts.get(stream)}: ${'contact_id' in data ? 'request' : 'late'} ${stream.slice(-2)}${revision > 1 ? '+' : ''}`
   const append = async (account: number, contact: number, revision = 0): Promise<string> => {
     const stream = `erasure-${erasureId(contact)}`
