@@ -1,4 +1,6 @@
+import { fold } from './decider.js'
 import type { Recorded, Revision } from './event.js'
+import type { DomainEvent } from './events.js'
 
 /** What the events that it causes refer to: its id, and its chain. */
 export type CausingEvent = Pick<Recorded<unknown>, 'id' | 'correlationId'>
@@ -17,3 +19,13 @@ export const newAggregate = <State>({ initial }: { readonly initial: State }): A
   revision: 'no-stream',
   last: undefined,
 })
+
+/**
+ * The state after these events of one stream, in order, `from` being the state before them. A stream holds the events
+ * of its own decider.
+ */
+export const foldStream = <State>(
+  decider: { readonly initial: State; readonly evolve: (state: State, event: never) => State },
+  events: ReadonlyArray<DomainEvent>,
+  from: State = decider.initial,
+): State => fold(decider, from, events as ReadonlyArray<never>)

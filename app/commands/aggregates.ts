@@ -1,6 +1,6 @@
-import { newAggregate, type Aggregate, type CausingEvent } from '../../domain/aggregate.js'
+import { foldStream, newAggregate, type Aggregate, type CausingEvent } from '../../domain/aggregate.js'
 import { approximateBytes } from '../../domain/approximate-size.js'
-import { fold, type StateSnapshot } from '../../domain/decider.js'
+import type { StateSnapshot } from '../../domain/decider.js'
 import type { DomainEvent, RecordedEvent } from '../../domain/events.js'
 import type { Appended, Conflict, EventStore, NewEvent, StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
@@ -63,7 +63,7 @@ export const storedAggregates = (store: Store, snapshots: Snapshots): Aggregates
   },
   append: async (evolver, stream, { state, revision }, events) => {
     const appended = await store.append(stream, revision, events)
-    return E.isLeft(appended) ? appended : E.right({ state: folded(evolver, state, events), ...appended.right })
+    return E.isLeft(appended) ? appended : E.right({ state: foldStream(evolver, events, state), ...appended.right })
   },
 })
 
@@ -140,17 +140,10 @@ const after = <State, Event extends DomainEvent>(
   { state, revision, last }: Aggregate<State>,
   events: ReadonlyArray<RecordedEvent>,
 ): Aggregate<State> => ({
-  state: folded(evolver, state, events),
+  state: foldStream(evolver, events, state),
   revision: events.at(-1)?.revision ?? revision,
   last: causingEventOf(events.at(-1)) ?? last,
 })
-
-/** A stream holds the events of its own decider. */
-const folded = <State, Event extends DomainEvent>(
-  evolver: Evolver<State, Event>,
-  state: State,
-  events: ReadonlyArray<DomainEvent>,
-): State => fold(evolver, state, events as unknown as ReadonlyArray<Event>)
 
 export const causingEventOf = (event: CausingEvent | undefined): CausingEvent | undefined =>
   event === undefined ? undefined : { id: event.id, correlationId: event.correlationId }

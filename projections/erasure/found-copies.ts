@@ -1,7 +1,9 @@
-import { fold, streamOf } from '../../domain/decider.js'
+import { foldStream } from '../../domain/aggregate.js'
+import { streamOf } from '../../domain/decider.js'
+import type { DomainEvent } from '../../domain/events.js'
 import { millisecondsOf, type Instant } from '../../domain/instant.js'
 import type { MessageId } from '../../domain/ids.js'
-import { isOutbound, message, type MessageEvent, type OutboundMessage } from '../../domain/message.js'
+import { isOutbound, message, type OutboundMessage } from '../../domain/message.js'
 import { settlingTime, type Messenger, type OutgoingMessage, type Settled } from '../../domain/messenger.js'
 import type { Clock, EnvelopeFacts, Logger, Time } from '../../domain/ports.js'
 import { orThrow } from '../../domain/store-failed.js'
@@ -33,7 +35,7 @@ export const findCopy = async (
   stopping: AbortSignal,
 ): Promise<void> => {
   const { store, commandHandler, clock, time, logger } = ports
-  const unsettled = unsettledIn(orThrow(await store.read(streamOf(message, id))).events as ReadonlyArray<MessageEvent>)
+  const unsettled = unsettledIn(orThrow(await store.read(streamOf(message, id))).events)
   const to = unsettled && (await numberOf())
   if (unsettled === undefined || to === undefined) return
   const { text, begunAt, sender: from, lost } = unsettled
@@ -51,9 +53,9 @@ export const findCopy = async (
 }
 
 /** As it was when it was closed, where a provider may have its last try. */
-const unsettledIn = (events: ReadonlyArray<MessageEvent>): OutboundMessage | undefined => {
+const unsettledIn = (events: ReadonlyArray<DomainEvent>): OutboundMessage | undefined => {
   const closed = events.findIndex(({ type }) => type === 'MessageErased')
-  const state = fold(message, message.initial, events.slice(0, closed))
+  const state = foldStream(message, events.slice(0, closed))
   if (!isOutbound(state) || state.providerId !== undefined) return undefined
   return state.kind === 'sending' || state.failure?.kind === 'unknown' ? state : undefined
 }

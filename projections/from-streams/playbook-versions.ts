@@ -1,9 +1,10 @@
 import { LRUCache } from 'lru-cache'
+import { foldStream } from '../../domain/aggregate.js'
 import { approximateBytes } from '../../domain/approximate-size.js'
 import { streamOf } from '../../domain/decider.js'
 import type { StartedEngagement } from '../../domain/engagement.js'
 import type { PlaybookId } from '../../domain/ids.js'
-import { playbook, type PlaybookEvent } from '../../domain/playbook.js'
+import { playbook } from '../../domain/playbook.js'
 import type { PlaybookSettings } from '../../domain/playbook-settings.js'
 import type { CommandHandler, EventStore, StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
@@ -28,8 +29,8 @@ export const playbookVersions = (store: Pick<EventStore, 'read'>): PlaybookVersi
     const read = await store.read(streamOf(playbook, id), 0, version + 1)
     if (E.isLeft(read)) return read
     let state = playbook.initial
-    for (const event of read.right.events as unknown as ReadonlyArray<PlaybookEvent>) {
-      state = playbook.evolve(state, event)
+    for (const event of read.right.events) {
+      state = foldStream(playbook, [event], state)
       if (state.kind !== 'created' || state.version !== version) continue
       known.set(key, state.settings)
       return E.right(state.settings)

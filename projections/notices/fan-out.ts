@@ -1,6 +1,6 @@
-import { newAggregate } from '../../domain/aggregate.js'
-import { account, type AccountEvent, type MemberRole } from '../../domain/account.js'
-import { fold, streamOf } from '../../domain/decider.js'
+import { foldStream, newAggregate } from '../../domain/aggregate.js'
+import { account, type MemberRole } from '../../domain/account.js'
+import { streamOf } from '../../domain/decider.js'
 import { derivedEventId, noticeIdOf } from '../../domain/derived-id.js'
 import type { EventOf, RecordedEvent } from '../../domain/events.js'
 import type { AccountId, MemberId } from '../../domain/ids.js'
@@ -121,8 +121,8 @@ const recipientsAsOf = async (
   { position }: Trouble,
 ): Promise<ReadonlyArray<MemberId>> => {
   const { events } = orThrow(await store.read(streamOf(account, accountId)))
-  const before = events.filter((event) => event.position < position) as unknown as ReadonlyArray<AccountEvent>
-  const state = fold(account, account.initial, before)
+  const before = events.filter((event) => event.position < position)
+  const state = foldStream(account, before)
   if (state.kind === 'unknown') return []
   return [...state.members].filter(([, { role }]) => notifiedRoles.has(role)).map(([id]) => id)
 }

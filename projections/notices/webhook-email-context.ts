@@ -1,10 +1,11 @@
-import { fold, streamOf } from '../../domain/decider.js'
+import { foldStream } from '../../domain/aggregate.js'
+import { streamOf } from '../../domain/decider.js'
 import { StatedFailure } from '../../domain/failure-reason.js'
 import type { WebhookId } from '../../domain/ids.js'
 import type { WebhookNotice } from '../../domain/notice.js'
 import type { EventStore } from '../../domain/ports.js'
 import { orThrow } from '../../domain/store-failed.js'
-import { webhook, type KnownWebhook, type WebhookEvent } from '../../domain/webhook.js'
+import { webhook, type KnownWebhook } from '../../domain/webhook.js'
 import { mostCounted, type Documents } from '../ports.js'
 import { collectionOf } from '../projection.js'
 import { deliveries, queueOf } from '../read-models/deliveries.js'
@@ -38,9 +39,8 @@ export const webhookContext = async (
   const stream = streamOf(webhook, webhook_id)
   const { events } = readOrThrow(stream, await store.read(stream))
   const index = events.findIndex(({ id }) => id === turned_off_id)
-  const history = events as unknown as ReadonlyArray<WebhookEvent>
-  const then = fold(webhook, webhook.initial, history.slice(0, index + 1))
-  const now = fold(webhook, then, history.slice(index + 1))
+  const then = foldStream(webhook, events.slice(0, index + 1))
+  const now = foldStream(webhook, events.slice(index + 1), then)
   if (then.kind !== 'off' || now.kind === 'unknown')
     throw new StatedFailure('the stream of a webhook does not turn it off')
   return { url: then.settings.url, state: now.kind, waiting: await waitingFor(documents, webhook_id) }

@@ -1,7 +1,8 @@
 import test from 'ava'
 import fc from 'fast-check'
 import assert from 'node:assert/strict'
-import { fold, type Decider } from '../../domain/decider.js'
+import { foldStream } from '../../domain/aggregate.js'
+import type { Decider } from '../../domain/decider.js'
 import { delivery, type DeliveryCommand } from '../../domain/delivery.js'
 import type { DomainEvent, RecordedEvent } from '../../domain/events.js'
 import { E } from '../../domain/prelude.js'
@@ -43,10 +44,10 @@ const service = () => {
   const streams = new Map<string, Array<DomainEvent>>()
   const turnedOff: Array<string> = []
 
-  const stateOf = <State, Command extends { readonly type: string }, Event, Refusal>(
+  const stateOf = <State, Command extends { readonly type: string }, Event extends DomainEvent, Refusal>(
     decider: Decider<State, Command, Event, Refusal>,
     id: string,
-  ): State => fold(decider, decider.initial, (streams.get(id) ?? []) as unknown as ReadonlyArray<Event>)
+  ): State => foldStream(decider, streams.get(id) ?? [])
 
   const execute = <State, Command extends { readonly type: string }, Event extends DomainEvent, Refusal>(
     decider: Decider<State, Command, Event, Refusal>,

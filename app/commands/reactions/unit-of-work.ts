@@ -1,5 +1,5 @@
-import type { Aggregate } from '../../../domain/aggregate.js'
-import { fold, type Decider } from '../../../domain/decider.js'
+import { foldStream, type Aggregate } from '../../../domain/aggregate.js'
+import type { Decider } from '../../../domain/decider.js'
 import { beginning, revisionNumber } from '../../../domain/event.js'
 import type { DomainEvent, RecordedEvent } from '../../../domain/events.js'
 import type { AnyCommand, AppendAll, Clock, EnvelopeFacts, EventStore, StreamAppend } from '../../../domain/ports.js'
@@ -94,7 +94,7 @@ const staging = (cache: AggregateCache, { tryLock }: Pick<StreamQueue, 'tryLock'
     append: (evolver, stream, aggregate, events) => {
       if (appends.length >= mostAppends) return Promise.resolve(notNow)
       const { state: before, revision: expected } = aggregate
-      const state = fold(evolver, before, events as never)
+      const state = foldStream(evolver, events, before)
       const revision = revisionNumber(expected) + events.length
       const after = { state, revision, last: causingEventOf(events.at(-1)) }
       current.set(stream, after)

@@ -2,10 +2,9 @@ import test from 'ava'
 import { randomIds } from '../../../adapters/node/ids.js'
 import { reactor } from '../../../app/commands/reactions/reactor.js'
 import { documentSnapshots } from '../../../app/commands/snapshots.js'
-import { newAggregate } from '../../../domain/aggregate.js'
+import { foldStream, newAggregate } from '../../../domain/aggregate.js'
 import { contact } from '../../../domain/contact.js'
 import { conversionRecord } from '../../../domain/conversion-record.js'
-import { fold } from '../../../domain/decider.js'
 import { recordIdOf } from '../../../domain/derived-id.js'
 import { engagement } from '../../../domain/engagement.js'
 import { lead } from '../../../domain/lead.js'
@@ -75,7 +74,7 @@ const open = (kind: keyof typeof kinds, stored: EventStore, documents: Documents
 
 const wholeState = async (store: EventStore) => {
   const { events } = rightOf(await store.read(`contact-${contactId()}`))
-  return fold(contact, contact.initial, events as unknown as ReadonlyArray<Parameters<typeof contact.evolve>[1]>)
+  return foldStream(contact, events)
 }
 
 for (const kind of ['cached', 'shared'] as const) {

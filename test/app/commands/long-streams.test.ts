@@ -1,7 +1,8 @@
 import test from 'ava'
+import { foldStream } from '../../../domain/aggregate.js'
 import { randomIds } from '../../../adapters/node/ids.js'
 import { documentSnapshots } from '../../../app/commands/snapshots.js'
-import { fold, streamOf, type Decider } from '../../../domain/decider.js'
+import { streamOf, type Decider } from '../../../domain/decider.js'
 import { engagement, type EngagementCommand } from '../../../domain/engagement.js'
 import type { DomainEvent } from '../../../domain/events.js'
 import { playbook, type PlaybookCommand } from '../../../domain/playbook.js'
@@ -65,7 +66,7 @@ const staysCheap = <
 
       const { events } = rightOf(await stored.read(streamOf(decider, id)))
       t.true(events.length >= repeats)
-      const whole = fold(decider, decider.initial, events as unknown as ReadonlyArray<Event>)
+      const whole = foldStream(decider, events)
       t.deepEqual(rightOf(await open().load(decider, id)).state, whole)
       const afterStart = taken().events
       t.true(afterStart <= mostEvents, `${afterStart} events`)

@@ -1,5 +1,6 @@
+import { foldStream } from '../../../domain/aggregate.js'
 import { contact } from '../../../domain/contact.js'
-import { fold, type Decider } from '../../../domain/decider.js'
+import type { Decider } from '../../../domain/decider.js'
 import { delivery } from '../../../domain/delivery.js'
 import type { DomainEvent, EventOf } from '../../../domain/events.js'
 import { millisecondsOf } from '../../../domain/instant.js'
@@ -18,9 +19,9 @@ export const expectedTables = (history: History): Readonly<Record<string, Readon
   const streamOf = ({ stream }: { readonly stream: string }): History =>
     history.filter((event) => event.stream === stream)
   const stateOf = <State, Event extends DomainEvent>(
-    { initial, evolve }: Pick<Decider<State, never, Event, never>, 'initial' | 'evolve'>,
+    decider: Pick<Decider<State, never, Event, never>, 'initial' | 'evolve'>,
     event: { readonly stream: string },
-  ): State => fold({ evolve }, initial, streamOf(event) as unknown as ReadonlyArray<Event>)
+  ): State => foldStream(decider, streamOf(event))
 
   const leads = all('LeadSubmitted').map(({ data, time }) => ({
     lead_id: data.lead_id,
@@ -165,7 +166,7 @@ const messageFacts = (state: MessageState, stream: History): Row => {
 /** By way of the state after each event. */
 const timesOf = (due: EventOf<'DeliveryDue'>['data']['due_at'], stream: History): Row => {
   const kinds = stream.map((_, index) => {
-    const state = fold(delivery, delivery.initial, stream.slice(0, index + 1) as never)
+    const state = foldStream(delivery, stream.slice(0, index + 1))
     return state.kind
   })
   const kind = kinds.at(-1)

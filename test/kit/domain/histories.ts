@@ -1,10 +1,11 @@
 import fc from 'fast-check'
 import { account } from '../../../domain/account.js'
 import { labelsOf } from '../../../domain/activity.js'
+import { foldStream } from '../../../domain/aggregate.js'
 import { contact } from '../../../domain/contact.js'
 import { conversion } from '../../../domain/conversion.js'
 import { conversionRecord } from '../../../domain/conversion-record.js'
-import { fold, streamOf, type Decider } from '../../../domain/decider.js'
+import { streamOf, type Decider } from '../../../domain/decider.js'
 import { mostAttempts } from '../../../domain/retry-schedule.js'
 import { delivery, type DeliveryCommand } from '../../../domain/delivery.js'
 import {
@@ -139,11 +140,7 @@ export const historyOf = (taken: ReadonlyArray<Step>): History => {
   const stateOf = <State, Command extends { readonly type: string }, Event extends DomainEvent, Refusal>(
     decider: Decider<State, Command, Event, Refusal>,
     id: string,
-  ): State => {
-    // A stream holds the events of its own decider.
-    const stream = (streams.get(streamOf(decider, id)) ?? []) as unknown as ReadonlyArray<Event>
-    return fold(decider, decider.initial, stream)
-  }
+  ): State => foldStream(decider, streams.get(streamOf(decider, id)) ?? [])
 
   const attemptsOf = (id: DeliveryId): number => {
     const state = stateOf(delivery, id)
