@@ -27,9 +27,3 @@ export const fold = <State, Event>(
   state: State,
   events: ReadonlyArray<Event>,
 ): State => events.reduce(decider.evolve, state)
-
-export const streamOf = (decider: { readonly category: string }, id: string): string => `${decider.category}-${id}`
-
-/** The id in the name of a stream of this decider; undefined where the stream is of another category. */
-export const idIn = ({ category }: { readonly category: string }, stream: string): string | undefined =>
-  stream.startsWith(category) && stream.charAt(category.length) === '-' ? stream.slice(category.length + 1) : undefined

@@ -82,7 +82,3 @@ export const eventTypes = [...codecs.keys()] as ReadonlyArray<EventType>
 export const categoriesOf = (types: ReadonlySet<string>): ReadonlyArray<Category> => [
   ...new Set([...codecs].filter(([type]) => types.has(type)).map(([, { category }]) => category)),
 ]
-
-/** A stream is called `category-id`. */
-export const categoryOf = (stream: string): string => stream.slice(0, stream.indexOf('-'))
-export const idOf = (stream: string): string => stream.slice(stream.indexOf('-') + 1)

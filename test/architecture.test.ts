@@ -57,7 +57,7 @@ test('only the composition root and the command line import adapters', (t) => {
 
 test('adapters know the rest by its ports, not by its deciders and runners', (t) => {
   const allowed =
-    /\/(abortable|codec|append-limit|approximate-size|backoff|ports|leases|mail-outcome|mail-transport|sender-name|webhook-client|messenger|text-provider|consent-verifier|events|event|instant|ids|prelude|stored-event|derived-id|phone|store-failed|web-address)\.ts$/
+    /\/(abortable|codec|append-limit|approximate-size|backoff|ports|leases|mail-outcome|mail-transport|sender-name|webhook-client|messenger|text-provider|consent-verifier|events|event|instant|ids|prelude|stored-event|stream-name|derived-id|phone|store-failed|web-address)\.ts$/
   const known = imports.filter(
     ({ from, to }) => isIn('adapters', from) && isOurs(to) && !isIn('adapters', to) && !allowed.test(to),
   )

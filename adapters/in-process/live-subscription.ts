@@ -1,6 +1,7 @@
-import { categoryOf, type Category } from '../../domain/events.js'
+import type { Category } from '../../domain/events.js'
 import type { Position } from '../../domain/event.js'
 import type { EventBatch, EventStore } from '../../domain/ports.js'
+import { categoryOf } from '../../domain/stream-name.js'
 import { decodedPart, type LogTail } from './log-tail.js'
 
 /** Events in one batch at most. */

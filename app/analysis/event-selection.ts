@@ -1,9 +1,12 @@
 import { LRUCache } from 'lru-cache'
-import { categoryOf, type RecordedEvent } from '../../domain/events.js'
+import { account } from '../../domain/account.js'
+import { engagement } from '../../domain/engagement.js'
+import type { RecordedEvent } from '../../domain/events.js'
 import type { Instant } from '../../domain/instant.js'
 import type { LogReader } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
 import { orThrow } from '../../domain/store-failed.js'
+import { idIn, streamOf } from '../../domain/stream-name.js'
 
 /** Which events are wanted; what is left out does not matter. Times are those at which events were recorded. */
 export type EventSelection = {
@@ -61,7 +64,7 @@ export const selectedBy = (
     const ofStream = await concernedByStream(event.stream)
     if (ofStream[name] === id) return true
     if (name !== 'sourceId' || ofStream.engagementId === undefined || ofStream.sourceId !== undefined) return false
-    return (await concernedByStream(`engagement-${ofStream.engagementId}`)).sourceId === id
+    return (await concernedByStream(streamOf(engagement, ofStream.engagementId))).sourceId === id
   }
 
   const isInside = (event: RecordedEvent): boolean =>
@@ -84,16 +87,16 @@ const concernedBy = (event: RecordedEvent): Concerned => {
   const named = (event.type === 'ActivityRecorded' ? event.data.activity : event.data) as Readonly<
     Record<string, unknown>
   >
-  const idIn = (field: string): string | undefined => {
+  const idNamed = (field: string): string | undefined => {
     const id = named[field]
     return typeof id === 'string' ? id : undefined
   }
-  const own = categoryOf(event.stream) === 'account' ? event.stream.slice('account-'.length) : undefined
+  const own = idIn(account, event.stream)
   return defined({
-    accountId: own ?? idIn('account_id'),
-    sourceId: event.type === 'ContactCreated' ? event.data.referral.marketing_source_id : idIn('source_id'),
-    contactId: idIn('contact_id'),
-    engagementId: idIn('engagement_id'),
+    accountId: own ?? idNamed('account_id'),
+    sourceId: event.type === 'ContactCreated' ? event.data.referral.marketing_source_id : idNamed('source_id'),
+    contactId: idNamed('contact_id'),
+    engagementId: idNamed('engagement_id'),
   })
 }
 

@@ -1,4 +1,4 @@
-import { streamOf, type Decider } from '../../domain/decider.js'
+import type { Decider } from '../../domain/decider.js'
 import type { DomainEvent, RecordedEvent } from '../../domain/events.js'
 import type {
   AnyCommand,
@@ -11,6 +11,7 @@ import type {
 } from '../../domain/ports.js'
 import type { Aggregate } from '../../domain/aggregate.js'
 import { E, type Either } from '../../domain/prelude.js'
+import { streamOf } from '../../domain/stream-name.js'
 import type { Reactor } from './reactions/reactor.js'
 import type { UnitOfWork } from './reactions/unit-of-work.js'
 

@@ -1,4 +1,3 @@
-import { streamOf } from '../../domain/decider.js'
 import type { DomainEvent, RecordedEvent } from '../../domain/events.js'
 import { recordedAs } from '../../domain/event.js'
 import type { Aggregate } from '../../domain/aggregate.js'
@@ -14,6 +13,7 @@ import type {
 } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { schemaVersion } from '../../domain/stored-event.js'
+import { streamOf } from '../../domain/stream-name.js'
 import type { Aggregates } from './aggregates.js'
 
 /** Tries in all: after a conflict, or a wrong assumption, the command is decided again. */

@@ -1,6 +1,6 @@
-import { streamOf } from '../../domain/decider.js'
 import type { CommandHandler, StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
+import { streamOf } from '../../domain/stream-name.js'
 
 /**
  * Commands for one stream wait for each other in this process, so that only other processes can be in conflict with it.

@@ -1,7 +1,7 @@
-import { idIn } from '../../domain/decider.js'
 import { beginning, type Position } from '../../domain/event.js'
 import type { RecordedEvent } from '../../domain/events.js'
 import type { WebhookId } from '../../domain/ids.js'
+import { idIn } from '../../domain/stream-name.js'
 import { webhook } from '../../domain/webhook.js'
 import type { LeasedFollower } from '../subscriptions/leased-follower.js'
 import type { LeasedQueues } from './queue/leased-queues.js'

@@ -1,8 +1,8 @@
 import { contact, optChangeIn, type ContactCommand, type OptChange } from '../../domain/contact.js'
-import { streamOf } from '../../domain/decider.js'
 import type { ContactId, ErasureId } from '../../domain/ids.js'
 import type { EventStore, StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
+import { streamOf } from '../../domain/stream-name.js'
 
 type EraseContact = Extract<ContactCommand, { readonly type: 'EraseContact' }>
 

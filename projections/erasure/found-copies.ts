@@ -1,5 +1,4 @@
 import { foldStream } from '../../domain/aggregate.js'
-import { streamOf } from '../../domain/decider.js'
 import type { DomainEvent } from '../../domain/events.js'
 import { millisecondsOf, type Instant } from '../../domain/instant.js'
 import type { MessageId } from '../../domain/ids.js'
@@ -7,6 +6,7 @@ import { isOutbound, message, type OutboundMessage } from '../../domain/message.
 import { settlingTime, type Messenger, type OutgoingMessage, type Settled } from '../../domain/messenger.js'
 import type { Clock, EnvelopeFacts, Logger, Time } from '../../domain/ports.js'
 import { orThrow } from '../../domain/store-failed.js'
+import { streamOf } from '../../domain/stream-name.js'
 import { executedOrThrow } from '../parking/final-failure.js'
 import type { ClosingPorts } from './stream-closing.js'
 

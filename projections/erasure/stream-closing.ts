@@ -1,7 +1,8 @@
-import { streamOf, type Decider } from '../../domain/decider.js'
+import type { Decider } from '../../domain/decider.js'
 import type { DomainEvent, EventType, RecordedEvent } from '../../domain/events.js'
 import type { AnyCommand, CommandHandler, EnvelopeFacts, EventStore } from '../../domain/ports.js'
 import { orThrow } from '../../domain/store-failed.js'
+import { streamOf } from '../../domain/stream-name.js'
 import { executedOrThrow } from '../parking/final-failure.js'
 
 export type ClosingPorts = {

@@ -1,4 +1,3 @@
-import { streamOf } from '../../domain/decider.js'
 import { engagement, type Attribution, type EngagementCommand } from '../../domain/engagement.js'
 import type { Position } from '../../domain/event.js'
 import type { EngagementId, LeadId } from '../../domain/ids.js'
@@ -6,6 +5,7 @@ import type { Instant } from '../../domain/instant.js'
 import { lead } from '../../domain/lead.js'
 import type { Clock, EventStore } from '../../domain/ports.js'
 import { unreachable } from '../../domain/prelude.js'
+import { streamOf } from '../../domain/stream-name.js'
 import { triggers } from '../../domain/trigger.js'
 import type { Lease } from '../subscriptions/leases.js'
 import {

@@ -1,8 +1,8 @@
-import { streamOf } from '../../domain/decider.js'
 import type { StartedEngagement } from '../../domain/engagement.js'
 import { playbook } from '../../domain/playbook.js'
 import type { PlaybookSettings } from '../../domain/playbook-settings.js'
 import type { CommandHandler } from '../../domain/ports.js'
+import { streamOf } from '../../domain/stream-name.js'
 import { settingsOf, type PlaybookVersions } from '../from-streams/playbook-versions.js'
 import { FailedForGood, readOrThrow } from '../subscriptions/retries/retried-command.js'
 

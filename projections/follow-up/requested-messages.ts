@@ -1,10 +1,10 @@
-import { streamOf } from '../../domain/decider.js'
 import { engagement, type EngagementState } from '../../domain/engagement.js'
 import type { Position } from '../../domain/event.js'
 import type { MessageId } from '../../domain/ids.js'
 import { message, type MessageCommand } from '../../domain/message.js'
 import { postpone } from '../../domain/postponement.js'
 import { nextTryOf, type NextTry } from '../../domain/requested-message.js'
+import { streamOf } from '../../domain/stream-name.js'
 import type { Lease } from '../subscriptions/leases.js'
 import {
   FailedForGood,

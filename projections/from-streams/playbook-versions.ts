@@ -1,13 +1,13 @@
 import { LRUCache } from 'lru-cache'
 import { foldStream } from '../../domain/aggregate.js'
 import { approximateBytes } from '../../domain/approximate-size.js'
-import { streamOf } from '../../domain/decider.js'
 import type { StartedEngagement } from '../../domain/engagement.js'
 import type { PlaybookId } from '../../domain/ids.js'
 import { playbook } from '../../domain/playbook.js'
 import type { PlaybookSettings } from '../../domain/playbook-settings.js'
 import type { CommandHandler, EventStore, StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
+import { streamOf } from '../../domain/stream-name.js'
 
 /** The settings that a playbook had at a version; undefined where it had none. */
 export type PlaybookVersions = (

@@ -1,8 +1,8 @@
-import { streamOf } from '../../domain/decider.js'
 import type { EngagementId } from '../../domain/ids.js'
 import type { EventStore, StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { remark, type Remark } from '../../domain/remark.js'
+import { streamOf } from '../../domain/stream-name.js'
 
 /**
  * The remarks of an engagement at these revisions, of which there is one at least. Those that were erased are left out,

@@ -1,5 +1,4 @@
 import { newAggregate } from '../../domain/aggregate.js'
-import { idIn } from '../../domain/decider.js'
 import { derivedEventId, parkedEventIdOf } from '../../domain/derived-id.js'
 import type { EventOf, RecordedEvent } from '../../domain/events.js'
 import type { ParkedEventId } from '../../domain/ids.js'
@@ -7,6 +6,7 @@ import { parkedEvent, type ParkedEventFacts, type ParkedEventState } from '../..
 import type { CommandHandler, EventStore, Logger, StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { orThrow, StoreFailed, type UndecodableEntry } from '../../domain/store-failed.js'
+import { idIn } from '../../domain/stream-name.js'
 import { executedOrThrow, finalReason } from './final-failure.js'
 
 /** What turns events into work, one by one. */

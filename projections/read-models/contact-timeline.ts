@@ -1,7 +1,7 @@
-import { idIn } from '../../domain/decider.js'
 import { attemptsIn, delivery, kindAfter, type DeliveryKind } from '../../domain/delivery.js'
 import type { ContactId } from '../../domain/ids.js'
 import type { Instant } from '../../domain/instant.js'
+import { idIn } from '../../domain/stream-name.js'
 import type { Projection } from '../projection.js'
 
 /**

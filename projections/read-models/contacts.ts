@@ -1,5 +1,5 @@
 import { contact } from '../../domain/contact.js'
-import { idIn } from '../../domain/decider.js'
+import { idIn } from '../../domain/stream-name.js'
 import { evolveContact, type ContactDocument } from '../from-streams/contact.js'
 import type { Projection } from '../projection.js'
 

@@ -1,10 +1,10 @@
 import type { ActivityLabel } from '../../domain/activity.js'
-import { idIn } from '../../domain/decider.js'
 import type { AttemptOutcome } from '../../domain/attempt-outcome.js'
 import { attemptsIn, delivery, kindAfter, type DeliveryKind } from '../../domain/delivery.js'
 import type { EventOf } from '../../domain/events.js'
 import type { AccountId, ContactId, DeliveryId, EngagementId, LeadId, WebhookId } from '../../domain/ids.js'
 import { millisecondsOf, type Instant } from '../../domain/instant.js'
+import { idIn } from '../../domain/stream-name.js'
 import type { Projection } from '../projection.js'
 
 /**

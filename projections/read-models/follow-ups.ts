@@ -1,11 +1,11 @@
 import { endsCall } from '../../domain/activity.js'
-import { idIn } from '../../domain/decider.js'
 import { engagement } from '../../domain/engagement.js'
 import type { EventOf } from '../../domain/events.js'
 import type { AfterStep } from '../../domain/follow-up.js'
 import type { AccountId, ContactId, EngagementId, LeadId, PlaybookId, SourceId } from '../../domain/ids.js'
 import { stepOver } from '../../domain/message.js'
 import { latest, millisecondsOf, type Instant } from '../../domain/instant.js'
+import { idIn } from '../../domain/stream-name.js'
 import type { Projection } from '../projection.js'
 import { contactShardOf, waitOf } from './contact-shards.js'
 

@@ -1,7 +1,7 @@
-import { idIn } from '../../domain/decider.js'
 import type { AccountId, MemberId, NoticeId, WebhookId } from '../../domain/ids.js'
 import type { Instant } from '../../domain/instant.js'
 import { notice } from '../../domain/notice.js'
+import { idIn } from '../../domain/stream-name.js'
 import type { Projection } from '../projection.js'
 
 /** A notice; whom it goes to is known by the member's id alone. */

@@ -1,7 +1,7 @@
-import { idIn } from '../../domain/decider.js'
 import type { ParkedEventId } from '../../domain/ids.js'
 import type { Instant } from '../../domain/instant.js'
 import { parkedEvent } from '../../domain/parked-event.js'
+import { idIn } from '../../domain/stream-name.js'
 import type { Projection } from '../projection.js'
 
 /** An event that waits for an operator; once it was handled there is no document of it. */

@@ -1,7 +1,7 @@
-import { idIn } from '../../domain/decider.js'
 import type { AccountId, ResendId, WebhookId } from '../../domain/ids.js'
 import type { Instant } from '../../domain/instant.js'
 import { resend, type KnownResend } from '../../domain/resend.js'
+import { idIn } from '../../domain/stream-name.js'
 import type { Projection } from '../projection.js'
 
 /**

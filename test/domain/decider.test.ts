@@ -2,7 +2,7 @@ import test from 'ava'
 import { contact } from '../../domain/contact.js'
 import { conversion } from '../../domain/conversion.js'
 import { conversionRecord } from '../../domain/conversion-record.js'
-import { idIn, streamOf } from '../../domain/decider.js'
+import { idIn, streamOf } from '../../domain/stream-name.js'
 import { contactId, conversionId, recordId } from '../kit/domain/samples.js'
 
 test('the name of a stream gives the id back, to the decider of its category and to no other', (t) => {

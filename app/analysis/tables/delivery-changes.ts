@@ -1,7 +1,7 @@
-import { idIn } from '../../../domain/decider.js'
 import { delivery, kindAfter, type DeliveryEvent, type ErasedDeliveryEvent } from '../../../domain/delivery.js'
 import type { RecordedEvent } from '../../../domain/events.js'
 import type { Instant } from '../../../domain/instant.js'
+import { idIn } from '../../../domain/stream-name.js'
 
 /** What an event made of a delivery: its state, null where that stayed as it was, and the attempt that it tells of. */
 type Change = {

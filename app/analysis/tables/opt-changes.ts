@@ -1,6 +1,6 @@
 import { contact, optChangeIn } from '../../../domain/contact.js'
-import { idIn } from '../../../domain/decider.js'
 import type { RecordedEvent } from '../../../domain/events.js'
+import { idIn } from '../../../domain/stream-name.js'
 
 /** Whether somebody opted out or in by an event, whose number may have had no contact yet. */
 export const contactOptChange = (event: RecordedEvent) => {

@@ -1,9 +1,10 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { rowAppender, type RowAppender } from '../../../adapters/duckdb/row-appender.js'
 import { beginning, positionOf, type Position } from '../../../domain/event.js'
-import { categories, categoryOf, type RecordedEvent } from '../../../domain/events.js'
+import { categories, type RecordedEvent } from '../../../domain/events.js'
 import type { EventBatch, LogReader } from '../../../domain/ports.js'
 import { orThrow } from '../../../domain/store-failed.js'
+import { categoryOf } from '../../../domain/stream-name.js'
 import {
   categoryOfStage,
   erasures,

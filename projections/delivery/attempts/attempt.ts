@@ -1,11 +1,11 @@
 import type { Aggregate } from '../../../domain/aggregate.js'
 import type { AttemptOutcome } from '../../../domain/attempt-outcome.js'
-import { streamOf } from '../../../domain/decider.js'
 import { delivery, type DeliveryCommand, type DeliveryState, type KnownDelivery } from '../../../domain/delivery.js'
 import type { AccountId, DeliveryId, WebhookId } from '../../../domain/ids.js'
 import type { Clock, StoreFailure, Vault } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
 import { nextAttemptAt } from '../../../domain/retry-schedule.js'
+import { streamOf } from '../../../domain/stream-name.js'
 import { webhook, type KnownWebhook, type WebhookState } from '../../../domain/webhook.js'
 import { isEnding } from '../../subscriptions/leases.js'
 import {

@@ -1,11 +1,11 @@
 import { LRUCache } from 'lru-cache'
 import type { Aggregate } from '../../../domain/aggregate.js'
 import { approximateBytes } from '../../../domain/approximate-size.js'
-import { idIn } from '../../../domain/decider.js'
 import { delivery, type DeliveryState } from '../../../domain/delivery.js'
 import type { Position } from '../../../domain/event.js'
 import type { RecordedEvent } from '../../../domain/events.js'
 import type { DeliveryId, WebhookId } from '../../../domain/ids.js'
+import { idIn } from '../../../domain/stream-name.js'
 
 /** In bytes, about. */
 const capacity = 16_000_000

@@ -1,12 +1,12 @@
 import { LRUCache } from 'lru-cache'
 import { approximateBytes } from '../../../domain/approximate-size.js'
-import { streamOf } from '../../../domain/decider.js'
 import type { EventOf, RecordedEvent } from '../../../domain/events.js'
 import type { LeadId } from '../../../domain/ids.js'
 import type { Instant } from '../../../domain/instant.js'
 import { lead, type Originator } from '../../../domain/lead.js'
 import type { EventStore } from '../../../domain/ports.js'
 import { orThrow } from '../../../domain/store-failed.js'
+import { streamOf } from '../../../domain/stream-name.js'
 
 /** How a lead was submitted: what the deliveries of its activities tell of that. */
 export type Submitted = { readonly at: Instant; readonly originators: ReadonlyArray<Originator> }

@@ -1,6 +1,6 @@
-import { streamOf } from '../../../domain/decider.js'
 import { delivery } from '../../../domain/delivery.js'
 import type { Ids } from '../../../domain/ports.js'
+import { streamOf } from '../../../domain/stream-name.js'
 import { deliveries, type DeliveryDocument } from '../../read-models/deliveries.js'
 import { guardedCommandHandler } from '../../subscriptions/lease-guard.js'
 import { eraseDelivery, type DeliveryErasurePorts } from '../erased-delivery.js'

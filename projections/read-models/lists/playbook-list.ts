@@ -1,8 +1,8 @@
-import { idIn } from '../../../domain/decider.js'
 import type { AccountId, PlaybookId } from '../../../domain/ids.js'
 import type { Instant } from '../../../domain/instant.js'
 import { playbook } from '../../../domain/playbook.js'
 import { settingsIn, type PlaybookSettings } from '../../../domain/playbook-settings.js'
+import { idIn } from '../../../domain/stream-name.js'
 import type { Projection } from '../../projection.js'
 
 /** The playbooks of an account, oldest first. */

@@ -1,7 +1,7 @@
-import { idIn } from '../../../domain/decider.js'
 import type { AccountId, PlaybookId, SourceId } from '../../../domain/ids.js'
 import type { Instant } from '../../../domain/instant.js'
 import { marketingSource } from '../../../domain/marketing-source.js'
+import { idIn } from '../../../domain/stream-name.js'
 import type { Projection } from '../../projection.js'
 
 /** The marketing sources of an account, oldest first. */

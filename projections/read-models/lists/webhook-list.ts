@@ -1,7 +1,7 @@
 import type { ActivityLabel } from '../../../domain/activity.js'
-import { idIn } from '../../../domain/decider.js'
 import type { AccountId, DeliveryId, PlaybookId, WebhookId } from '../../../domain/ids.js'
 import type { Instant } from '../../../domain/instant.js'
+import { idIn } from '../../../domain/stream-name.js'
 import { webhook, type PayloadFormat, type WebhookSettings } from '../../../domain/webhook.js'
 import type { Projection } from '../../projection.js'
 

@@ -1,8 +1,9 @@
 import test from 'ava'
 import { asOf, difference, isAskable } from '../../../app/analysis/as-of.js'
-import { categoryOf, type DomainEvent } from '../../../domain/events.js'
+import type { DomainEvent } from '../../../domain/events.js'
 import { positionOf, type Position } from '../../../domain/event.js'
 import type { LogReader } from '../../../domain/ports.js'
+import { categoryOf, idOf } from '../../../domain/stream-name.js'
 import {
   accountId,
   at,
@@ -32,18 +33,16 @@ const shown = { isPersonalShown: true }
 
 const logOf = (history: History): Promise<LogReader> => writeHistory(memoryEventStore(memoryLog()), history)
 
-const idIn = (stream: string): string => stream.slice(stream.indexOf('-') + 1)
-
 /** Where the nth event of the history stands. */
 const positionOfNth = (n: number): Position => positionOf(BigInt(n))
 
 test('as of any moment it says what it said at that moment, and the events since are those that came later', async (t) => {
   const history = livelyHistory()
   const log = await logOf(history)
-  const ids = new Set(history.map(({ stream }) => idIn(stream)).filter(isAskable))
+  const ids = new Set(history.map(({ stream }) => idOf(stream)).filter(isAskable))
   t.true(ids.size > 5)
   for (const [index, event] of history.entries()) {
-    const id = idIn(event.stream)
+    const id = idOf(event.stream)
     // An engagement's remarks have its id.
     if (!ids.has(id) || index % 3 !== 0 || categoryOf(event.stream) === 'remark') continue
     const then = await logOf(history.slice(0, index + 1))
@@ -64,7 +63,7 @@ test('as of a time is as of all that was recorded up to it', async (t) => {
   const log = await logOf(history)
   const created = history.find(({ type }) => type === 'MarketingSourceCreated')
   if (created === undefined) return t.fail('there is no source')
-  const id = idIn(created.stream)
+  const id = idOf(created.stream)
   const before = history.find(({ time }) => time < created.time)?.time
   if (before === undefined) return t.fail('nothing came before it')
   t.deepEqual((await asOf(log, id, { at: before }, shown)).state, null)
@@ -77,7 +76,7 @@ test('a difference names what changed, with both values, and the events between'
   await writeHistory(log, history)
   const created = history.findLast(({ type }) => type === 'MarketingSourceCreated')
   if (created === undefined) return t.fail('there is no source')
-  const id = idIn(created.stream)
+  const id = idOf(created.stream)
   const { revision } = rightOf(await log.read(created.stream))
   const suspended = newEvent(9_999, { type: 'MarketingSourceSuspended', data: {} })
   rightOf(await log.append(created.stream, revision, [suspended]))
@@ -149,7 +148,7 @@ test('what a state lists without order is told as a list', async (t) => {
   const history = livelyHistory()
   const log = await logOf(history)
   const started = history.find(({ type }) => type === 'EngagementStarted')
-  const { state } = await asOf(log, idIn(started?.stream ?? ''), { position: positionOfNth(history.length) }, shown)
+  const { state } = await asOf(log, idOf(started?.stream ?? ''), { position: positionOfNth(history.length) }, shown)
   const { labels } = state as { readonly labels: ReadonlyArray<string> }
   t.is(labels[0], 'started')
 })
@@ -159,7 +158,7 @@ test('personal values are shown only where they are asked for, and secrets never
   const log = await logOf(history)
   const everything = async (isPersonalShown: boolean): Promise<string> => {
     const moment = { position: positionOfNth(history.length) }
-    const ids = [...new Set(history.map(({ stream }) => idIn(stream)))].filter(isAskable)
+    const ids = [...new Set(history.map(({ stream }) => idOf(stream)))].filter(isAskable)
     return JSON.stringify(await Promise.all(ids.map((id) => asOf(log, id, moment, { isPersonalShown }))))
   }
   const personal = /@example|\+1415555|"first_name":/

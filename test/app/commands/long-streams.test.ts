@@ -2,7 +2,7 @@ import test from 'ava'
 import { foldStream } from '../../../domain/aggregate.js'
 import { randomIds } from '../../../adapters/node/ids.js'
 import { documentSnapshots } from '../../../app/commands/snapshots.js'
-import { streamOf, type Decider } from '../../../domain/decider.js'
+import type { Decider } from '../../../domain/decider.js'
 import { engagement, type EngagementCommand } from '../../../domain/engagement.js'
 import type { DomainEvent } from '../../../domain/events.js'
 import { playbook, type PlaybookCommand } from '../../../domain/playbook.js'
@@ -10,6 +10,7 @@ import { defaultSettings } from '../../../domain/playbook-settings.js'
 import type { AnyCommand } from '../../../domain/ports.js'
 import { remark, type RemarkCommand } from '../../../domain/remark.js'
 import { senderOptOut, type SenderOptOutCommand } from '../../../domain/sender-opt-out.js'
+import { streamOf } from '../../../domain/stream-name.js'
 import {
   accountId,
   at,

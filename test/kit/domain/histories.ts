@@ -5,7 +5,7 @@ import { foldStream } from '../../../domain/aggregate.js'
 import { contact } from '../../../domain/contact.js'
 import { conversion } from '../../../domain/conversion.js'
 import { conversionRecord } from '../../../domain/conversion-record.js'
-import { streamOf, type Decider } from '../../../domain/decider.js'
+import type { Decider } from '../../../domain/decider.js'
 import { mostAttempts } from '../../../domain/retry-schedule.js'
 import { delivery, type DeliveryCommand } from '../../../domain/delivery.js'
 import {
@@ -35,6 +35,7 @@ import { reactions } from '../../../domain/reactions.js'
 import { remark } from '../../../domain/remark.js'
 import { resend } from '../../../domain/resend.js'
 import { sendingHold } from '../../../domain/sending-hold.js'
+import { streamOf } from '../../../domain/stream-name.js'
 import { webhook } from '../../../domain/webhook.js'
 import {
   accountId,

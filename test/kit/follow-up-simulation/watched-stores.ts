@@ -1,7 +1,7 @@
-import { categoryOf } from '../../../domain/events.js'
 import { beginning, type Position } from '../../../domain/event.js'
 import type { EventBatch, EventStore } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
+import { categoryOf } from '../../../domain/stream-name.js'
 import type { Documents } from '../../../projections/ports.js'
 import type { Life } from '../simulation/life.js'
 import { nextTurn } from '../time/turns.js'

@@ -1,7 +1,7 @@
 import test from 'ava'
 import type { DomainEvent, RecordedEvent } from '../../../domain/events.js'
-import { streamOf } from '../../../domain/decider.js'
 import { message } from '../../../domain/message.js'
+import { streamOf } from '../../../domain/stream-name.js'
 import { sentSince } from '../../../projections/follow-up/sending/parties.js'
 import { anyProjection, changesOf, collectionOf } from '../../../projections/projection.js'
 import { messages } from '../../../projections/read-models/messages.js'
