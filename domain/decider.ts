@@ -2,10 +2,10 @@ import type { t } from './codec.js'
 import type { Either } from './prelude.js'
 
 /**
- * A state as it is kept beside the log, so that a long stream need not be read whole. Whatever changes what `evolve`
- * makes of the same events is a new version.
+ * How a state is saved beside the log, so that a long stream need not be read whole. Whatever changes what `evolve`
+ * makes of the same events raises `version`.
  */
-export type StateSnapshot<State> = { readonly version: number; readonly codec: t.Type<State, unknown> }
+export type SnapshotFormat<State> = { readonly version: number; readonly codec: t.Type<State, unknown> }
 
 /**
  * A rule book for one kind of stream. `decide` answers a command with the events to append (`[]` means "already so") or
@@ -17,7 +17,7 @@ export type Decider<State, Command extends { readonly type: string }, Event, Ref
   readonly initial: State
   readonly evolve: (state: State, event: Event) => State
   /** Where its streams may grow long. */
-  readonly snapshot?: StateSnapshot<State>
+  readonly snapshot?: SnapshotFormat<State>
   readonly decide: (command: Command, state: State) => Either<Refusal, ReadonlyArray<Event>>
 }
 

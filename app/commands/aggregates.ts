@@ -1,6 +1,6 @@
 import { foldStream, newAggregate, type Aggregate, type CausingEvent } from '../../domain/aggregate.js'
 import { approximateBytes } from '../../domain/approximate-size.js'
-import type { StateSnapshot } from '../../domain/decider.js'
+import type { SnapshotFormat } from '../../domain/decider.js'
 import type { DomainEvent, RecordedEvent } from '../../domain/events.js'
 import type { Appended, Conflict, EventStore, NewEvent, StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
@@ -10,7 +10,7 @@ import type { Snapshots } from './snapshots.js'
 export type Evolver<State, Event> = {
   readonly initial: State
   readonly evolve: (state: State, event: Event) => State
-  readonly snapshot?: StateSnapshot<State>
+  readonly snapshot?: SnapshotFormat<State>
 }
 
 /** An append, and the state after it. */
@@ -56,10 +56,10 @@ export const needsSnapshot = ({ snapshot }: MayHaveSnapshots, revision: number, 
 export const storedAggregates = (store: Store, snapshots: Snapshots): Aggregates => ({
   load: (evolver, stream, assumed) => {
     if (assumed !== undefined) return Promise.resolve(E.right(assumed))
-    const { snapshot: shape } = evolver
-    return shape === undefined
+    const { snapshot: format } = evolver
+    return format === undefined
       ? loadWhole(store, evolver, stream)
-      : loadLong({ store, snapshots }, evolver, shape, stream)
+      : loadLong({ store, snapshots }, evolver, format, stream)
   },
   append: async (evolver, stream, { state, revision }, events) => {
     const appended = await store.append(stream, revision, events)
@@ -80,12 +80,12 @@ const loadWhole = async <State, Event extends DomainEvent>(
 const loadLong = async <State, Event extends DomainEvent>(
   { store, snapshots }: { readonly store: Store; readonly snapshots: Snapshots },
   evolver: Evolver<State, Event>,
-  shape: StateSnapshot<State>,
+  format: SnapshotFormat<State>,
   stream: string,
 ): Promise<Either<StoreFailure, Aggregate<State>>> => {
-  const known = snapshots.inMemory(shape, stream)
+  const known = snapshots.inMemory(format, stream)
   const read =
-    (known && (await readSince(store, known, stream, []))) ?? (await readFromStore(store, snapshots, shape, stream))
+    (known && (await readSince(store, known, stream, []))) ?? (await readFromStore(store, snapshots, format, stream))
   if (E.isLeft(read)) return read
   const { since, events } = read.right
   const loaded = after(evolver, since ?? newAggregate(evolver), events)
@@ -93,7 +93,7 @@ const loadLong = async <State, Event extends DomainEvent>(
   const isWorthOne = events.length >= snapshotInterval || approximateBytes(events) >= snapshotBytes
   if (isWorthOne && newest !== undefined) {
     const { revision, id, correlationId, position } = newest
-    snapshots.save(shape, stream, { state: loaded.state, revision, last: { id, correlationId } }, position)
+    snapshots.save(format, stream, { state: loaded.state, revision, last: { id, correlationId } }, position)
   }
   return E.right(loaded)
 }
@@ -104,13 +104,13 @@ type EventsRead<State> = { readonly since: Aggregate<State> | undefined; readonl
 const readFromStore = async <State>(
   store: Store,
   snapshots: Snapshots,
-  shape: StateSnapshot<State>,
+  format: SnapshotFormat<State>,
   stream: string,
 ): Promise<Either<StoreFailure, EventsRead<State>>> => {
   const recent = await store.readLast(stream, recentEvents)
   if (E.isLeft(recent)) return recent
   if (recent.right.length < recentEvents) return E.right({ since: undefined, events: recent.right })
-  const saved = await snapshots.find(shape, stream)
+  const saved = await snapshots.find(format, stream)
   const newer = saved && (await readSince(store, saved, stream, recent.right))
   if (newer !== undefined) return newer
   const whole = await store.read(stream)

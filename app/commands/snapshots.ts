@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import type { Aggregate } from '../../domain/aggregate.js'
 import { approximateBytes } from '../../domain/approximate-size.js'
 import { decode, NaturalNumber, t } from '../../domain/codec.js'
-import type { StateSnapshot } from '../../domain/decider.js'
+import type { SnapshotFormat } from '../../domain/decider.js'
 import { beginning, type Position } from '../../domain/event.js'
 import { E } from '../../domain/prelude.js'
 import { orThrow } from '../../domain/store-failed.js'
@@ -20,11 +20,11 @@ type Snapshot<State> = Aggregate<State> & {
  */
 export type Snapshots = {
   /** What this process has saved or found. */
-  readonly inMemory: <State>(shape: StateSnapshot<State>, stream: string) => Snapshot<State> | undefined
-  readonly find: <State>(shape: StateSnapshot<State>, stream: string) => Promise<Snapshot<State> | undefined>
+  readonly inMemory: <State>(format: SnapshotFormat<State>, stream: string) => Snapshot<State> | undefined
+  readonly find: <State>(format: SnapshotFormat<State>, stream: string) => Promise<Snapshot<State> | undefined>
   /** `position`: of its last event. Returns at once; what is not saved costs time and nothing else. */
   readonly save: <State>(
-    shape: StateSnapshot<State>,
+    format: SnapshotFormat<State>,
     stream: string,
     snapshot: Snapshot<State>,
     position: Position,
@@ -64,8 +64,8 @@ export const documentSnapshots = (documents: Pick<Documents, 'prepare' | 'get' |
   }
 
   return {
-    inMemory: (shape, stream) => decoded(shape, cache.get(stream)),
-    find: async (shape, stream) => decoded(shape, cache.get(stream) ?? (await lookUp(stream))),
+    inMemory: (format, stream) => decoded(format, cache.get(stream)),
+    find: async (format, stream) => decoded(format, cache.get(stream) ?? (await lookUp(stream))),
     save: ({ version, codec }, stream, { state, revision, last }, position) => {
       const document = { version, revision, last, state: codec.encode(state) }
       cache.set(stream, document)
@@ -80,13 +80,13 @@ export const documentSnapshots = (documents: Pick<Documents, 'prepare' | 'get' |
   }
 }
 
-const decoded = <State>(shape: StateSnapshot<State>, document: Json | undefined): Snapshot<State> | undefined => {
-  const snapshot = decode(StoredSnapshot(shape), document)
+const decoded = <State>(format: SnapshotFormat<State>, document: Json | undefined): Snapshot<State> | undefined => {
+  const snapshot = decode(StoredSnapshot(format), document)
   return E.isRight(snapshot) ? snapshot.right : undefined
 }
 
-/** Of another version, or of another shape, it is none. */
-const StoredSnapshot = <State>({ version, codec }: StateSnapshot<State>) =>
+/** Of another version, or in another format, it is none. */
+const StoredSnapshot = <State>({ version, codec }: SnapshotFormat<State>) =>
   t.type({
     version: t.literal(version),
     revision: NaturalNumber,

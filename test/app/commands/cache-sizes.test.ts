@@ -106,11 +106,11 @@ test('snapshots are cached by their bytes', async (t) => {
   const { watch, count } = reachable()
   const away = () => Promise.resolve(E.left({ kind: 'unavailable', reason: 'away' } as const))
   const { save } = documentSnapshots({ prepare: away, get: away, apply: away })
-  const shape = { version: 1, codec: codec.type({ text: codec.string }) }
+  const format = { version: 1, codec: codec.type({ text: codec.string }) }
   for (let n = 0; n < asked; n += 1) {
     const state = stateOf(lengths.large)
     watch(state)
-    save(shape, `any-${n}`, { state, revision: n, last: { id: 'any', correlationId: 'any' } }, positionAt(n))
+    save(format, `any-${n}`, { state, revision: n, last: { id: 'any', correlationId: 'any' } }, positionAt(n))
   }
   const held = await count()
   t.true(isBounded(held, lengths.large), `${held}`)
