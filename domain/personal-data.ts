@@ -119,6 +119,18 @@ export const personalFields: { readonly [type in EventType]: ReadonlyArray<strin
 /** Sealed or hashed, and of use to nobody but the service. */
 const secretFields = ['sealed_secret', 'secret_hash', 'settings.sealed_token']
 
+/**
+ * Of states the same, at whatever depth. `test/domain/personal-states.test.ts` names every field of every state, so
+ * that none is forgotten.
+ */
+export const personalStateFields: ReadonlySet<string> = new Set(['body', 'byAge', 'details', 'email', 'text', 'url'])
+export const secretStateFields: ReadonlySet<string> = new Set([
+  'sealedSecret',
+  'secretHash',
+  'signingSecrets',
+  'sealed_token',
+])
+
 type Data = Readonly<Record<string, unknown>>
 type Path = ReadonlyArray<string>
 

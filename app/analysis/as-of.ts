@@ -24,6 +24,7 @@ import type { Instant } from '../../domain/instant.js'
 import { lead } from '../../domain/lead.js'
 import { marketingSource } from '../../domain/marketing-source.js'
 import { message } from '../../domain/message.js'
+import { personalStateFields, secretStateFields } from '../../domain/personal-data.js'
 import { playbook } from '../../domain/playbook.js'
 import type { LogReader } from '../../domain/ports.js'
 import { resend } from '../../domain/resend.js'
@@ -140,10 +141,6 @@ const stateAfter = (id: string, events: ReadonlyArray<RecordedEvent>, shown: Sho
 const eventsShown = (events: ReadonlyArray<RecordedEvent>, shown: Shown): ReadonlyArray<ReplayedEvent> =>
   events.map((event) => replayed(event, shown))
 
-/** Fields of states, at whatever depth. */
-const personal = new Set(['body', 'byAge', 'details', 'email', 'text', 'url'])
-const secret = new Set(['sealedSecret', 'secretHash', 'signingSecrets', 'sealed_token'])
-
 /** A state as JSON, with the names that the events have. */
 const plain = (value: unknown, shown: Shown): unknown => {
   if (value instanceof Map) return plain(Object.fromEntries(value) as Json, shown)
@@ -151,7 +148,7 @@ const plain = (value: unknown, shown: Shown): unknown => {
   if (Array.isArray(value)) return value.map((one) => plain(one, shown))
   if (typeof value !== 'object' || value === null) return value
   const fields = Object.entries(value as Json).filter(
-    ([name]) => !secret.has(name) && (shown.isPersonalShown || !personal.has(name)),
+    ([name]) => !secretStateFields.has(name) && (shown.isPersonalShown || !personalStateFields.has(name)),
   )
   return Object.fromEntries(fields.map(([name, field]) => [snakeCase(name), plain(field, shown)]))
 }
