@@ -208,7 +208,7 @@ type MessagingCommand = Extract<
 >
 
 /** How it writes to its contacts. */
-const messagingChange = (command: MessagingCommand, state: OpenAccount): ReadonlyArray<AccountEvent> => {
+const changeMessaging = (command: MessagingCommand, state: OpenAccount): ReadonlyArray<AccountEvent> => {
   switch (command.type) {
     case 'SetKeywordAnswers': {
       const { byProvider: by_provider } = command
@@ -267,7 +267,7 @@ const decide = (command: AccountCommand, state: AccountState): Either<AccountRef
     case 'SetSender':
     case 'LimitSegments':
     case 'AcceptConsentHosts':
-      return E.right(messagingChange(command, state))
+      return E.right(changeMessaging(command, state))
     case 'BeginErasures':
       return E.right(state.hasErasures ? [] : [{ type: 'ErasuresBegan', data: {} }])
     case 'IssueApiKey': {

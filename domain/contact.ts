@@ -349,8 +349,8 @@ const decide = (
   state: ContactState,
 ): Either<ContactRefusal | UnrememberedLead, ReadonlyArray<ContactEvent>> => {
   if (command.type === 'EngageLead') return engage(command, state)
-  if (isOfNumber(command)) return E.right(ofNumber(command, state))
-  if (command.type === 'NoteMessage') return E.right(late(command.ids, state))
+  if (isOfNumber(command)) return E.right(optNumberOutOrIn(command, state))
+  if (command.type === 'NoteMessage') return E.right(noteMessage(command.ids, state))
   if (state.kind === 'unknown') return E.left({ kind: 'contact-not-found' })
   switch (command.type) {
     case 'MarkConverted': {
@@ -407,7 +407,7 @@ const optIn = ({ engagementId, saying }: CommandOf<'OptIn'>, state: Existing): R
 }
 
 /** What comes to a contact that was erased is refused, so that the erasure takes it too. */
-const late = (ids: MessageIds, state: ContactState): ReadonlyArray<ContactEvent> =>
+const noteMessage = (ids: MessageIds, state: ContactState): ReadonlyArray<ContactEvent> =>
   state.kind !== 'erased' || state.lateMessages?.includes(ids.message_id) === true
     ? []
     : [{ type: 'LateMessageRefused', data: { ...ids, erasure_id: state.erasureId } }]
@@ -417,7 +417,7 @@ type OfNumber = Extract<ContactCommand, { readonly type: 'OptOutNumber' | 'OptIn
 const isOfNumber = (command: ContactCommand): command is OfNumber =>
   command.type === 'OptOutNumber' || command.type === 'OptInNumber'
 
-const ofNumber = (
+const optNumberOutOrIn = (
   { type, contactId: contact_id, accountId: account_id, optedOutBefore = false, saidAt: said_at }: OfNumber,
   state: ContactState,
 ): ReadonlyArray<ContactEvent> => {

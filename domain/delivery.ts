@@ -268,7 +268,7 @@ const decide = (
   const isWaiting = state.kind === 'held' || state.kind === 'failed'
   switch (command.type) {
     case 'RecordAttempt':
-      return E.right(recorded(command, state))
+      return E.right(recordAttempt(command, state))
     case 'HoldDelivery':
       return E.right(state.kind === 'due' ? [held(state.facts, command.webhookVersion)] : [])
     case 'ResumeDelivery':
@@ -292,13 +292,13 @@ const decide = (
       return E.right([{ type: 'DeliveryResent', data: { resend_id: state.resend.resendId, delivered, outcome } }])
     }
     case 'EraseDelivery':
-      return erased(command, state)
+      return eraseDelivery(command, state)
     default:
       return unreachable(command)
   }
 }
 
-const erased = (
+const eraseDelivery = (
   { why, createdAt: created_at, at, history }: Extract<DeliveryCommand, { readonly type: 'EraseDelivery' }>,
   state: KnownDelivery,
 ): Either<DeliveryRefusal, ReadonlyArray<DeliveryEvent>> => {
@@ -315,7 +315,7 @@ const erased = (
 
 const underWay = { under_way: true } as const
 
-const recorded = (
+const recordAttempt = (
   { delivered, outcome, nextAttemptAt }: Extract<DeliveryCommand, { readonly type: 'RecordAttempt' }>,
   state: KnownDelivery,
 ): ReadonlyArray<DeliveryEvent> => {

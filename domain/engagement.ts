@@ -458,7 +458,7 @@ const decide = (
     case 'HearReply':
       return E.right(hear(command, state))
     case 'OpenLink':
-      return E.right(opened(command, state))
+      return E.right(openLink(command, state))
     case 'GiveUp':
       return E.right(giveUp(command, state))
     case 'PauseEngagement':
@@ -546,18 +546,18 @@ const giveUp = (
 }
 
 /** Only the first opening of a link counts, and after an outcome none. */
-const opened = (
+const openLink = (
   { reportId, url, at: when }: Extract<EngagementCommand, { readonly type: 'OpenLink' }>,
-  { attribution, erased: isErased, labels, lastActivityAt, reports }: StartedEngagement,
+  { attribution, erased, labels, lastActivityAt, reports }: StartedEngagement,
 ): ReadonlyArray<EngagementEvent> => {
   const hasOutcome = [...labels].some((label) => typeOf(label) === 'outcome')
-  if (isErased || hasOutcome || reports.has(reportId)) return []
+  if (erased || hasOutcome || reports.has(reportId)) return []
   const what = { ...triggers['link-opened'], properties: { url }, at: strictlyAfter(lastActivityAt, when) }
   return [recorded(attribution, what, null, { report_id: reportId })]
 }
 
 const fired = (
-  { attribution, lastActivityAt }: StartedEngagement,
+  { attribution, lastActivityAt }: Pick<StartedEngagement, 'attribution' | 'lastActivityAt'>,
   trigger: Trigger,
   when: Instant,
   note: string | null = triggers[trigger].note,
@@ -605,7 +605,7 @@ const step = (
   if (state.ended) return E.left({ kind: 'engagement-ended' })
   if (command.type === 'VerifyConsent')
     return E.right(awaitedConsent === undefined ? [] : [{ type: 'ConsentVerified', data: { engagement_id } }])
-  if (command.type === 'RecordFailedConsentCheck') return E.right(consentCheckFailed(command, state))
+  if (command.type === 'RecordFailedConsentCheck') return E.right(recordFailedCheck(command, state))
   if (followUp === undefined) return E.left({ kind: 'step-not-due' })
   if (command.type === 'EndSteps') {
     const gives_up_at = command.givesUpAt
@@ -647,7 +647,7 @@ const step = (
 }
 
 /** Whoever can't verify a consent for a day must not send. */
-const consentCheckFailed = (
+const recordFailedCheck = (
   { check, reason, at }: Extract<EngagementCommand, { readonly type: 'RecordFailedConsentCheck' }>,
   state: StartedEngagement,
 ): ReadonlyArray<EngagementEvent> => {
@@ -677,15 +677,12 @@ const start = (
     ...(awaitsConsent === true ? { awaits_consent: true as const } : {}),
   }
   const started: EngagementEvent = { type: 'EngagementStarted', data }
-  const fires = (trigger: Trigger, when: Instant) => {
-    const { label, note } = triggers[trigger]
-    return recorded(attribution, { label, note, properties: {}, at: when }, null)
-  }
-  const begun = [started, fires('playbook-started', at)]
+  const before = { attribution, lastActivityAt: undefined }
+  const begun = [started, fired(before, 'playbook-started', at)]
   const refusal = filtered ? 'opted-out-before' : refusalOf(followUp)
   if (refusal === undefined) return begun
   const filteredAt = later(at, 1)
-  return [...begun, fires(refusal, filteredAt), ended(attribution, 'filtered', filteredAt)]
+  return [...begun, fired(before, refusal, filteredAt), ended(attribution, 'filtered', filteredAt)]
 }
 
 const refusalOf = (followUp: FollowUp | undefined): Trigger | undefined => {

@@ -497,7 +497,7 @@ const decide = (command: MessageCommand, state: MessageState): Either<never, Rea
     }
     case 'EndMessage': {
       const { attempt, ending, after } = command
-      if (ending.kind === 'sent' && state.kind === 'erased') return E.right(copyFound(state, ending.providerId))
+      if (ending.kind === 'sent' && state.kind === 'erased') return E.right(recordFoundCopy(state, ending.providerId))
       if (!isOutbound(state)) return E.right([])
       if (!isOfTry(state, attempt)) return E.right([])
       const reported = endingAsReported(state, after)
@@ -510,8 +510,8 @@ const decide = (command: MessageCommand, state: MessageState): Either<never, Rea
       return E.right([{ type: 'MessageFailed', data: { ...ended, kind, reason, ...report } }])
     }
     case 'ReportMessage':
-      if (state.kind === 'erased') return E.right(copyFound(state, command.report.providerId))
-      return E.right(isOutbound(state) ? told(command, state) : [])
+      if (state.kind === 'erased') return E.right(recordFoundCopy(state, command.report.providerId))
+      return E.right(isOutbound(state) ? recordReport(command, state) : [])
     default:
       return unreachable(command)
   }
@@ -531,7 +531,7 @@ const endingAsReported = (
 const mostUnreached = 3
 
 /** Reports come twice and in any order: what has arrived, or is lost, stays so. */
-const told = (
+const recordReport = (
   { report, retryAt, reportId: report_id }: Extract<MessageCommand, { readonly type: 'ReportMessage' }>,
   state: OutboundMessage,
 ): ReadonlyArray<MessageEvent> => {
@@ -625,7 +625,7 @@ const erase = (
 }
 
 /** One that was erased already may be reported once more. */
-const copyFound = (
+const recordFoundCopy = (
   { ids, copies, erasedCopies }: Extract<MessageState, { readonly kind: 'erased' }>,
   provider_id: string | null,
 ): ReadonlyArray<MessageEvent> =>
