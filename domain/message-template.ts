@@ -72,7 +72,7 @@ export const messageOf = (template: string, values: FieldValues, linkAt: (index:
   }
   const valueOf = (_: string, name: string): string => {
     const value = oneLine(Object.hasOwn(values, name) ? values[name] : '')
-    return shown(mayHoldAddress.has(name) ? value : withoutAddress(value))
+    return shown(mayHoldAddress(name, value) ? value : withoutAddress(value))
   }
   const filled = template.replaceAll(link, nextLink).replaceAll(list, (fields) => {
     const parts = fields.split(/(?<=\}\}),\s*/).map((field) => field.replaceAll(placeholder, valueOf))
@@ -112,21 +112,23 @@ const withoutBlanks = (text: string): string =>
 
 const oneLine = (value = ''): string => value.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim()
 
-/** The account's own title, and what the form has checked. */
-const mayHoldAddress: ReadonlySet<string> = new Set(['account', 'email'])
+const plainEmail = /^[\p{L}\p{N}._%+'-]+@[\p{L}\p{N}.-]+$/u
+
+const mayHoldAddress = (name: string, value: string): boolean =>
+  name === 'account' || (name === 'email' && plainEmail.test(value))
+
+/** What a telephone opens as it stands: anything with a scheme, or an IP address. */
+const openedAsIs = /:\/\/|\d{1,3}(?:[.。．｡]\d{1,3}){3}/
 
 /**
  * Anybody can fill in a form with the number of somebody else: what stands in its fields must not make a link in a text
- * that the account sends, nor turn around what stands behind it. A URL is no value at all; `St.John`, which a telephone
- * takes for a host, gets a blank.
+ * that the account sends, nor turn around what stands behind it. `St.John`, which a telephone takes for a host, gets a
+ * blank.
  */
-const withoutAddress = (value: string): string =>
-  value.includes('://')
-    ? ''
-    : value
-        .replaceAll(/\p{Bidi_Control}/gu, '')
-        .replaceAll(/(?<=\S)([.。．｡])(?=\p{L}{2})/gu, '$1 ')
-        .trim()
+const withoutAddress = (value: string): string => {
+  const forward = value.replaceAll(/\p{Bidi_Control}/gu, '')
+  return openedAsIs.test(forward) ? '' : forward.replaceAll(/(?<=\S)([.。．｡])(?=\p{L}{2})/gu, '$1 ').trim()
+}
 
 const shown = (value: string): string =>
   value === ''

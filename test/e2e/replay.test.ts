@@ -327,7 +327,7 @@ test('a position beyond the end of the log is refused, as it is where the log wa
     t.is(stdout, '')
     t.regex(
       stderr,
-      /^leadloop can't replay\. after: the log ends at position \d+; it was set back, or this is another log\.$/m,
+      /^leadloop can't replay\. --after: the log ends at position \d+; it was set back, or this is another log\.$/m,
     )
   }
   for (const parameters of [`?after=${2 ** 50}`, `?after=${2 ** 50}&follow=true`]) {

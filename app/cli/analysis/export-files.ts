@@ -1,5 +1,5 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
-import { mkdir, rm } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openDuckDb, type DuckDb } from '../../../adapters/duckdb/database.js'
 import { textLiteral } from '../../../adapters/duckdb/text-literal.js'
@@ -85,8 +85,6 @@ const write = async (connection: DuckDBConnection, request: ExportRequest, signa
   if (format === 'duckdb') {
     signal.throwIfAborted()
     await wholeFile(join(folder, 'leadloop.duckdb'), async (part) => {
-      // What a killed export left would be gone on with.
-      await rm(part, { force: true })
       await connection.run(`ATTACH ${textLiteral(part)} AS made`)
       for (const table of tables) {
         await makeTable(connection, table, request, async (query) => {

@@ -40,13 +40,17 @@ type Options = {
 /** In milliseconds: npm passes on a signal that the terminal sends to all, so within this it is one and the same. */
 const sameSignal = 1_000
 
-/** Aborts at the signal. One that comes later ends the process at once, whatever is not done by then. */
-const abortAt = (signal: NodeJS.Signals, stopping: AbortController): void => {
+/** Aborts at a signal. One that comes later ends the process at once, whatever is not done by then. */
+const abortAtSignal = (stopping: AbortController): void => {
+  const signals = ['SIGINT', 'SIGTERM'] as const
+  const listenNoMore = (): void => {
+    for (const signal of signals) process.off(signal, abort)
+  }
   const abort = (): void => {
     stopping.abort()
-    setTimeout(() => process.off(signal, abort), sameSignal).unref()
+    setTimeout(listenNoMore, sameSignal).unref()
   }
-  process.on(signal, abort)
+  for (const signal of signals) process.on(signal, abort)
 }
 
 /** Lets `work` read the log that the settings name. Left: one sentence that says why it stopped. */
@@ -60,7 +64,7 @@ export const readingLog = async (
   if (E.isLeft(opened)) return opened
   const { log, close } = opened.right
   const stopping = new AbortController()
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) abortAt(signal, stopping)
+  abortAtSignal(stopping)
   try {
     const head = Number(orThrow(await log.head()))
     const bar = isBarSeen ? lateProgressBar(head) : undefined

@@ -19,7 +19,7 @@ export const replayTo = (
     config,
     async (log, { signal, onPosition }) => {
       const refusal = beyondHead(request, orThrow(await log.head()))
-      if (refusal !== undefined) return E.left(`${refusal}.`)
+      if (refusal !== undefined) return E.left(`--${refusal}.`)
       const opened = await openOutput(format, file, request.isFollowing)
       if (E.isLeft(opened)) return opened
       const output = opened.right

@@ -69,7 +69,7 @@ export const attributionOf = async (
   const tables = ['leads', 'engagements', 'activities', 'messages', 'conversions', 'touches', 'sources'] as const
   const { connection, close } = await loadTables(log, { asOf, isPersonalShown: false, tables }, signal, onPosition)
   try {
-    await tellUnknownSources(connection, request.costs ?? [])
+    await tellUnknownSources(connection, request.costs ?? [], asOf)
     return await figuresOf(connection, attributionQuery(request))
   } finally {
     await close()
@@ -77,12 +77,17 @@ export const attributionOf = async (
 }
 
 /** The costs of an id that was mistyped stand in no row. */
-const tellUnknownSources = async (connection: DuckDBConnection, costs: ReadonlyArray<CostLine>): Promise<void> => {
+const tellUnknownSources = async (
+  connection: DuckDBConnection,
+  costs: ReadonlyArray<CostLine>,
+  asOf: Instant | undefined,
+): Promise<void> => {
   const known = new Set((await connection.runAndReadAll('SELECT source_id FROM sources')).getRows().flat())
   const unknown = new Set(costs.map(({ sourceId }) => sourceId).filter((id) => !known.has(id)))
   // A bar stands on its line.
   const start = process.stderr.isTTY ? '\n' : ''
-  if (unknown.size > 0) process.stderr.write(`${start}--costs: the log has no ${[...unknown].join(', ')}.\n`)
+  const log = asOf === undefined ? 'the log' : 'the log of that moment'
+  if (unknown.size > 0) process.stderr.write(`${start}--costs: ${log} has no ${[...unknown].join(', ')}.\n`)
 }
 
 /** The rows of the query, over a DuckDB that holds the tables. Decimals are texts, to stay exact. */

@@ -70,7 +70,7 @@ export const partiesOf = async (
   }
 }
 
-/** No state allows more messages in a day than these. */
+/** No state allows more messages in a day than these, nor may steps follow as many. */
 const mostInDay = 20
 
 export const sentSince = async (
