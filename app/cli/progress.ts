@@ -42,3 +42,8 @@ export const lateProgressBar = (head: number): ProgressBar => {
     },
   }
 }
+
+/** Says a sentence on standard error, where a bar may stand on its line. */
+export const sayBesideBar = (sentence: string): void => {
+  process.stderr.write(`${process.stderr.isTTY ? '\n' : ''}${sentence}\n`)
+}

@@ -25,7 +25,12 @@ export const openLog = async ({ dataDir, eventStoreUrl }: Config): Promise<Eithe
 }
 
 /** `signal` aborts when the process is told to end; whoever calls `onPosition` says how far he has come. */
-type Reading = { readonly signal: AbortSignal; readonly onPosition: (position: Position) => void }
+type Reading = {
+  /** Where the log ended when it was opened. */
+  readonly head: Position
+  readonly signal: AbortSignal
+  readonly onPosition: (position: Position) => void
+}
 
 type Options = {
   /** It computes for long, and gives way to a service on this machine. */
@@ -66,10 +71,10 @@ export const readingLog = async (
   const stopping = new AbortController()
   abortAtSignal(stopping)
   try {
-    const head = Number(orThrow(await log.head()))
-    const bar = isBarSeen ? lateProgressBar(head) : undefined
+    const head = orThrow(await log.head())
+    const bar = isBarSeen ? lateProgressBar(Number(head)) : undefined
     try {
-      return await work(log, { signal: stopping.signal, onPosition: (position) => bar?.update(Number(position)) })
+      return await work(log, { head, signal: stopping.signal, onPosition: (position) => bar?.update(Number(position)) })
     } finally {
       bar?.stop()
     }

@@ -1,5 +1,5 @@
 import { E, TE, type Either } from '../../../domain/prelude.js'
-import { orThrow, UndecodableEvent } from '../../../domain/store-failed.js'
+import { UndecodableEvent } from '../../../domain/store-failed.js'
 import { beyondHead, replay } from '../../analysis/replay.js'
 import type { ReplayRequest } from '../../analysis/replay-request.js'
 import type { Config } from '../../composition/config.js'
@@ -17,8 +17,8 @@ export const replayTo = (
 ): Promise<Either<string, undefined>> =>
   readingLog(
     config,
-    async (log, { signal, onPosition }) => {
-      const refusal = beyondHead(request, orThrow(await log.head()))
+    async (log, { head, signal, onPosition }) => {
+      const refusal = beyondHead(request, head)
       if (refusal !== undefined) return E.left(`--${refusal}.`)
       const opened = await openOutput(format, file, request.isFollowing)
       if (E.isLeft(opened)) return opened

@@ -14,6 +14,7 @@ import { costsFrom, type CostLine } from '../../analysis/attribution/costs.js'
 import type { Config } from '../../composition/config.js'
 import { loadTables } from '../analysis/load-tables.js'
 import { readingLog } from '../analysis/log.js'
+import { sayBesideBar } from '../progress.js'
 import { toldReason } from '../run.js'
 
 type Asked = {
@@ -84,10 +85,8 @@ const tellUnknownSources = async (
 ): Promise<void> => {
   const known = new Set((await connection.runAndReadAll('SELECT source_id FROM sources')).getRows().flat())
   const unknown = new Set(costs.map(({ sourceId }) => sourceId).filter((id) => !known.has(id)))
-  // A bar stands on its line.
-  const start = process.stderr.isTTY ? '\n' : ''
   const log = asOf === undefined ? 'the log' : 'the log of that moment'
-  if (unknown.size > 0) process.stderr.write(`${start}--costs: ${log} has no ${[...unknown].join(', ')}.\n`)
+  if (unknown.size > 0) sayBesideBar(`--costs: ${log} has no ${[...unknown].join(', ')}.`)
 }
 
 /** The rows of the query, over a DuckDB that holds the tables. Decimals are texts, to stay exact. */

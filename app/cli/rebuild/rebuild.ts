@@ -20,7 +20,7 @@ import { areStoresShared, type Config } from '../../composition/config.js'
 import { storeBackoff } from '../../composition/followers.js'
 import { ofNobodyElse } from '../../composition/start/store-checks.js'
 import { openStores } from '../../composition/stores.js'
-import { progressBar } from '../progress.js'
+import { progressBar, sayBesideBar } from '../progress.js'
 import { toldReason } from '../run.js'
 import { compareGenerations } from './comparison.js'
 import { areMaintainedElsewhere, leasesOn, type Leases } from './leases.js'
@@ -35,13 +35,8 @@ type Verdict = { readonly line: string; readonly equal: boolean }
 export const rebuildReadModels = async (
   config: Config,
   names: ReadonlyArray<string>,
-): Promise<Either<string, undefined>> =>
-  rebuildIn(config, names.length === 0 ? readModels : readModels.filter(({ name }) => names.includes(name)))
-
-const rebuildIn = async (
-  config: Config,
-  projections: ReadonlyArray<AnyProjection>,
 ): Promise<Either<string, undefined>> => {
+  const projections = names.length === 0 ? readModels : readModels.filter(({ name }) => names.includes(name))
   const { dataDir, eventStoreUrl, mongoUrl } = config
   // Opening would make the directory, and a path that was mistyped would look like an empty store.
   if (!areStoresShared(config) && !existsSync(dataDir)) return E.left(`DATA_DIR: there is no ${dataDir}.`)
@@ -72,11 +67,8 @@ const rebuildIn = async (
 
 const maintained = E.left('A process with the role projector maintains these read models: stop it first.')
 
-const tell = (reason: string): void => {
-  // A bar stands on its line.
-  const start = process.stderr.isTTY ? '\n' : ''
-  process.stderr.write(`${start}The rebuild tries again and goes on from where it came to: ${reason}.\n`)
-}
+const tell = (reason: string): void =>
+  sayBesideBar(`The rebuild tries again and goes on from where it came to: ${reason}.`)
 
 /**
  * Builds the read models beside what is served, compares them, and has them served: from the comparison on no lease may

@@ -30,6 +30,16 @@ const openStage = async (t: ExecutionContext, answering: Answering) => {
   return { receiver, site, port, time, look }
 }
 
+/** Runs a command that is to find what listens there. */
+const runFor = (t: ExecutionContext, port: string, command: ReadonlyArray<string>) =>
+  runLeadloop(command, {
+    PORT: port,
+    DATA_DIR: temporaryDirectory(t),
+    OPERATOR_KEY: operatorKey,
+    EVENTSTORE_URL: undefined,
+    MONGODB_URL: undefined,
+  })
+
 test('whether a service runs that does not answer is not waited for any longer than five seconds', async (t) => {
   const { receiver, site, time, look } = await openStage(t, neverAnswers)
   const looking = look()
@@ -54,13 +64,7 @@ for (const [what, answering] of Object.entries({ 'is not answered': neverAnswers
 test('a service that breaks the look off, or a call, ends the command with one sentence', async (t) => {
   for (const answered of [0, 1]) {
     const { port } = await openStage(t, (n, response) => (n <= answered ? live : breaksOff)(n, response))
-    const { code, stderr } = await runLeadloop(['rebuild'], {
-      PORT: port,
-      DATA_DIR: temporaryDirectory(t),
-      OPERATOR_KEY: operatorKey,
-      EVENTSTORE_URL: undefined,
-      MONGODB_URL: undefined,
-    })
+    const { code, stderr } = await runFor(t, port, ['rebuild'])
     t.is(code, 1)
     t.regex(stderr, /^leadloop can't rebuild\. request to \S+ failed, reason: socket hang up\.\n$/)
   }
@@ -83,13 +87,7 @@ const strangers: Readonly<Record<string, Answering>> = {
 for (const [what, answering] of Object.entries(strangers))
   test(`a stranger that ${what} is told no key`, async (t) => {
     const { receiver, site, port } = await openStage(t, answering)
-    const { code, stderr } = await runLeadloop(['parked', 'list'], {
-      PORT: port,
-      DATA_DIR: temporaryDirectory(t),
-      OPERATOR_KEY: operatorKey,
-      EVENTSTORE_URL: undefined,
-      MONGODB_URL: undefined,
-    })
+    const { code, stderr } = await runFor(t, port, ['parked', 'list'])
     t.is(code, 1)
     const sentence = `What listens at ${site} is not Leadloop: set HOST and PORT.`
     t.is(stderr, `leadloop can't list what is parked. ${sentence}\n`)
