@@ -1,5 +1,5 @@
 import type { Decider } from '../../domain/decider.js'
-import type { DomainEvent, RecordedEvent } from '../../domain/events.js'
+import type { DomainEvent } from '../../domain/events.js'
 import type {
   AnyCommand,
   CommandHandler,
@@ -14,11 +14,12 @@ import { E, type Either } from '../../domain/prelude.js'
 import { streamOf } from '../../domain/stream-name.js'
 import type { Reactor } from './reactions/reactor.js'
 import type { UnitOfWork } from './reactions/unit-of-work.js'
+import type { ReadYourWrites } from './read-your-writes/read-your-writes.js'
 
 /**
- * Executes a client's command and waits until the read models show its events, so that the client's next request sees
- * them. Where the command changes nothing, it waits for the events that are already there: another client may have just
- * written them.
+ * Executes a client's command with its reactions, so that the client's next request sees their events
+ * (`ReadYourWrites`). Where the command changes nothing, that goes for the events that are already there: another
+ * client may have just written them.
  */
 export type ClientCommands = {
   /** `assumed`: as for `CommandHandler.execute`. */
@@ -44,8 +45,7 @@ type Ports = {
   readonly ids: Pick<Ids, 'uuid'>
   /** Where this process alone writes to the log. */
   readonly unitOfWork: UnitOfWork | undefined
-  /** Resolves once the read models have caught up with these events, or have taken too long. */
-  readonly awaitReadModels: (events: ReadonlyArray<RecordedEvent>) => Promise<void>
+  readonly answerable: ReadYourWrites['answerable']
 }
 
 /**
@@ -60,24 +60,24 @@ export const clientCommands = ({
   reactor,
   ids,
   unitOfWork,
-  awaitReadModels,
+  answerable,
 }: Ports): ClientCommands => {
   return {
     execute: async (decider, id, command, actor, assumed) => {
       const envelope = { actor, eventId: ids.uuid }
       const done = await unitOfWork?.(decider, id, command, envelope, assumed)
       if (done !== undefined) {
-        await awaitReadModels(done.all)
+        await answerable(done.all)
         return E.right({ isPending: false, ...done })
       }
       const result = await commandHandler.execute(decider, id, command, envelope, assumed)
       if (E.isLeft(result)) return result
       const { events } = result.right
-      // Another client may have just written what made the command unnecessary. Where that can't be read nothing is
-      // waited for.
+      // Another client may have just written what made the command unnecessary. Where that can't be read the next
+      // request may miss it.
       const written = events.length > 0 ? E.right(events) : await store.readLast(streamOf(decider, id), justWritten)
       const reacted = E.isLeft(written) ? { events: [], isPending: true } : await reactor.react(written.right)
-      await awaitReadModels(reacted.events)
+      await answerable(reacted.events)
       return E.right({ isPending: reacted.isPending, ...result.right })
     },
   }

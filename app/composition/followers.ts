@@ -29,7 +29,7 @@ import { erasuresOn, type Erasures } from '../commands/erasures.js'
 import type { CurrentStates } from '../commands/states/current-states.js'
 import { hasErasures } from '../commands/states/has-erasures.js'
 import type { Snapshots } from '../commands/snapshots.js'
-import type { ServedReadModel } from '../commands/read-your-writes.js'
+import type { ServedReadModel } from '../commands/read-your-writes/read-your-writes.js'
 import type { Stores } from './stores.js'
 
 /** All that follows the log under a lease: in one process at a time, this one or another. */

@@ -4,9 +4,11 @@ import type { Clock, Ids, Logger, Time } from '../../domain/ports.js'
 import { playbookVersions } from '../../projections/from-streams/playbook-versions.js'
 import { senderOptOuts } from '../../projections/from-streams/sender-opt-outs.js'
 import { parkedCounts as parkedCountsOn } from '../../projections/parking/parked-counts.js'
-import { queries as queriesOn } from '../../projections/queries.js'
+import { queries as queriesOn, type Queries } from '../../projections/queries.js'
 import { clientCommands } from '../commands/client-commands.js'
-import { readYourWrites } from '../commands/read-your-writes.js'
+import type { ReadYourWrites } from '../commands/read-your-writes/read-your-writes.js'
+import { waitingCommands } from '../commands/read-your-writes/waiting-commands.js'
+import { waitingQueries } from '../commands/read-your-writes/waiting-queries.js'
 import type { Metrics } from '../http/monitoring/metrics.js'
 import { rateLimit } from '../http/rate-limit.js'
 import { backgroundWork } from './background.js'
@@ -67,23 +69,21 @@ export const wire = (config: Config, { stores, secrets, ...ports }: Opened, metr
     vault,
     observe: metrics.attempt,
   })
-  const queries = queriesOn({ store, documents: stores.documents, hasPendingReactions })
-  const parkedCounts = parkedCountsOn(queries, background.processManagers, time)
-  metrics.observeParked(parkedCounts)
-  metrics.observeFollowers(store, background.followers, time)
-  metrics.observeOpenRequests(background.openRequests)
-  metrics.observeDeliveries(queries, clock)
   const stopping = new AbortController()
+  const { readModels } = followers
+  const { answerable, documents } = readYourWrites(stored, { readModels, followed, time, stopping: stopping.signal })
+  const queries = queriesOn({ store, documents, hasPendingReactions })
+  // Whoever watches over the process waits for no read model.
+  const monitored = queriesOn({ store, documents: stores.documents, hasPendingReactions })
+  const { parkedCounts } = observed(metrics, { ...ports, store, queries: monitored, background })
   const draining = new AbortController()
   setMaxListeners(0, draining.signal)
-  const { readModels } = followers
-  const awaitReadModels = readYourWrites({ readModels, followed, time, stopping: stopping.signal })
   const manage = {
     ...ports,
     store,
     commandHandler,
     currentStates,
-    clientCommands: clientCommands({ store, commandHandler, reactor, ids, unitOfWork, awaitReadModels }),
+    clientCommands: clientCommands({ store, commandHandler, reactor, ids, unitOfWork, answerable }),
     queries,
     hasPendingReactions,
     verifiesConsents: config.consentVerifierUrl !== undefined,
@@ -108,6 +108,27 @@ export const wire = (config: Config, { stores, secrets, ...ports }: Opened, metr
   }
   return { routes, background, manage, tellAddress: site.tell, drainRequests: () => draining.abort(), close }
 }
+
+type Observed = Pick<WiringPorts, 'clock' | 'time'> & {
+  readonly store: Stores['store']
+  readonly queries: Queries
+  readonly background: ReturnType<typeof backgroundWork>
+}
+
+/** What the metrics show of the process; the counts of parked events are for its health, too. */
+const observed = (metrics: Metrics, { store, queries, background, clock, time }: Observed) => {
+  const parkedCounts = parkedCountsOn(queries, background.processManagers, time)
+  metrics.observeParked(parkedCounts)
+  metrics.observeFollowers(store, background.followers, time)
+  metrics.observeOpenRequests(background.openRequests)
+  metrics.observeDeliveries(queries, clock)
+  return { parkedCounts }
+}
+
+type Following = Pick<Parameters<typeof waitingCommands>[0], 'readModels' | 'followed' | 'time' | 'stopping'>
+
+const readYourWrites = ({ isShared, store, documents }: Stores, following: Following): ReadYourWrites =>
+  isShared ? waitingCommands({ documents, ...following }) : waitingQueries({ store, documents, ...following })
 
 /** Where clients reach the service: what the settings say, else where it listens, once it does. */
 const siteAddress = ({ publicUrl }: Config) => {

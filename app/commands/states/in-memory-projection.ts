@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { approximateBytes } from '../../../domain/approximate-size.js'
-import { categories, type DomainEvent, type RecordedEvent } from '../../../domain/events.js'
+import { categories, type DomainEvent } from '../../../domain/events.js'
 import { revisionNumber, type Revision } from '../../../domain/event.js'
 import type { CommandHandler, EventStore, Time } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
@@ -30,7 +30,7 @@ type Entry = {
 
 export type InMemoryProjection = CurrentStates & {
   readonly follower: Follower
-  /** The same store, whose appends show how recently the subscription has followed the log. */
+  /** The same store, whose appends count at once, and show how recently the subscription has followed the log. */
   readonly observed: (store: EventStore) => EventStore
 }
 
@@ -53,8 +53,7 @@ export const inMemoryProjection = ({ store, load, time }: Ports): InMemoryProjec
   const reads = streamReads()
   const { observed, delivered, followedAt } = freshness(time)
 
-  const fold = (event: RecordedEvent): void => {
-    const { stream, revision } = event
+  const fold = (stream: string, revision: number, event: DomainEvent): void => {
     reads.appended(stream, revision)
     const entry = entries.get(stream)
     if (entry === undefined || isAtLeast(entry.revision, revision)) return
@@ -95,7 +94,7 @@ export const inMemoryProjection = ({ store, load, time }: Ports): InMemoryProjec
       return head
     },
     handle: ({ events, position }) => {
-      events.forEach(fold)
+      for (const event of events) fold(event.stream, event.revision, event)
       delivered(position)
       return Promise.resolve()
     },
@@ -106,5 +105,19 @@ export const inMemoryProjection = ({ store, load, time }: Ports): InMemoryProjec
       return Promise.resolve()
     },
   }
-  return { get, follower, observed }
+  // What this process appends counts for its next request, before the subscription delivers it.
+  const folded = (watched: EventStore): EventStore => ({
+    ...watched,
+    append: async (stream, expected, events) => {
+      const appended = await watched.append(stream, expected, events)
+      if (E.isRight(appended)) {
+        const first = appended.right.revision - events.length + 1
+        events.forEach((event, index) => {
+          fold(stream, first + index, event)
+        })
+      }
+      return appended
+    },
+  })
+  return { get, follower, observed: (watched) => folded(observed(watched)) }
 }

@@ -3,7 +3,8 @@ import { systemClock } from '../../../adapters/node/clock.js'
 import { sqliteEventStore } from '../../../adapters/sqlite/event-store.js'
 import { randomIds } from '../../../adapters/node/ids.js'
 import { clientCommands } from '../../../app/commands/client-commands.js'
-import { readYourWrites, type ServedReadModel } from '../../../app/commands/read-your-writes.js'
+import type { ServedReadModel } from '../../../app/commands/read-your-writes/read-your-writes.js'
+import { waitingCommands } from '../../../app/commands/read-your-writes/waiting-commands.js'
 import { reactor } from '../../../app/commands/reactions/reactor.js'
 import { account } from '../../../domain/account.js'
 import { conversion } from '../../../domain/conversion.js'
@@ -18,6 +19,7 @@ import type { AnyProjection } from '../../../projections/projection.js'
 import { readModels } from '../../../projections/read-models/registry.js'
 import { until } from '../../kit/time/until.js'
 import { newEvent } from '../../kit/domain/new-events.js'
+import { documentState, memoryDocuments } from '../../kit/memory/documents.js'
 import { openSqlite } from '../../kit/stores/sqlite.js'
 import { recordingLogger } from '../../kit/parts/recording-logger.js'
 import { rightOf } from '../../kit/right-of.js'
@@ -79,12 +81,13 @@ const open = async (t: ExecutionContext) => {
       },
     },
   })
-  const awaitReadModels = readYourWrites({
+  const { answerable } = waitingCommands({
     readModels: readModels.map(served),
     followed: (position) => {
       followedTo.push(position)
       return waitFor('the log')
     },
+    documents: memoryDocuments(documentState()),
     time: time.process(),
     stopping: stopping.signal,
   })
@@ -94,7 +97,7 @@ const open = async (t: ExecutionContext) => {
     eventsRead += E.isRight(read) ? read.right.length : 0
     return read
   }
-  const { execute } = clientCommands({ store: { readLast }, ...here, ids, unitOfWork: undefined, awaitReadModels })
+  const { execute } = clientCommands({ store: { readLast }, ...here, ids, unitOfWork: undefined, answerable })
   return {
     store,
     asked,

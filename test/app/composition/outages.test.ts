@@ -4,7 +4,8 @@ import { randomIds } from '../../../adapters/node/ids.js'
 import { messengerWithoutProvider } from '../../../adapters/in-process/messenger-without-provider.js'
 import { singleProcessMembership } from '../../../adapters/in-process/single-process-leases.js'
 import { clientCommands } from '../../../app/commands/client-commands.js'
-import { readYourWrites } from '../../../app/commands/read-your-writes.js'
+import { waitingCommands } from '../../../app/commands/read-your-writes/waiting-commands.js'
+import { waitingQueries } from '../../../app/commands/read-your-writes/waiting-queries.js'
 import { commandSide, logFollowing } from '../../../app/composition/command-side.js'
 import { followersOn } from '../../../app/composition/followers.js'
 import type { Stores } from '../../../app/composition/stores.js'
@@ -15,6 +16,8 @@ import type { Position } from '../../../domain/event.js'
 import type { AppendAll, EventStore, Time } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import type { Documents } from '../../../projections/ports.js'
+import { collectionOf } from '../../../projections/projection.js'
+import { contacts } from '../../../projections/read-models/contacts.js'
 import { contactId, engagementId, leadFacts, leadId } from '../../kit/domain/samples.js'
 import { documentState, memoryDocuments } from '../../kit/memory/documents.js'
 import { memoryAppendAll, memoryEventStore, memoryLog } from '../../kit/memory/event-store.js'
@@ -98,18 +101,16 @@ const openProcess = (t: ExecutionContext, store: EventStore, kept: Documents, ap
       },
     },
   }))
-  const awaitReadModels = readYourWrites({
-    readModels: waiters,
-    followed: following.followed,
-    time,
-    stopping: neverAborted,
-  })
+  const shown = { readModels: waiters, store, documents: kept, time, stopping: neverAborted }
+  const { answerable, documents } = stores.isShared
+    ? waitingCommands({ ...shown, followed: following.followed })
+    : waitingQueries(shown)
   const { execute } = clientCommands({
     ...side,
     ids,
-    awaitReadModels: (appended) => {
+    answerable: (appended) => {
       if (isWatched()) for (const one of appended) eventsAndSignals.watch(one)
-      return awaitReadModels(appended)
+      return answerable(appended)
     },
   })
   const running = following.everyProcessFollowers.map((one) => one.start())
@@ -126,7 +127,7 @@ const openProcess = (t: ExecutionContext, store: EventStore, kept: Documents, ap
   const answered = { accepted: 0, refused: 0 }
   return {
     pass,
-    /** So many leads at once, and a request beside every tenth that finds nothing. */
+    /** So many leads at once, and beside every tenth a request that finds nothing and one that reads a contact. */
     submit: async (from: number, count: number): Promise<void> => {
       for (let n = from; n < from + count; n += 1) {
         const facts = leadFacts({ lead_id: leadId(n), contact_id: contactId(n), engagement_id: engagementId(n) })
@@ -135,6 +136,7 @@ const openProcess = (t: ExecutionContext, store: EventStore, kept: Documents, ap
           (done) => (answered[E.isRight(done) ? 'accepted' : 'refused'] += 1),
         )
         if (n % 10 === 0) void following.hasPendingReactions()
+        if (n % 10 === 5) void documents.get(collectionOf(contacts), [facts.contact_id])
       }
       await settled()
     },

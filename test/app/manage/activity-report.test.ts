@@ -45,7 +45,7 @@ const openStage = async () => {
     reactor: reactor({ commandHandler, logger: recordingLogger() }),
     ids,
     unitOfWork: undefined,
-    awaitReadModels: () => Promise.resolve(),
+    answerable: () => Promise.resolve(),
   })
   const started = { attribution: attribution(), submittedAt: at(), engagedAt: at(), filtered: false }
   const envelope = { actor: 'test', eventId: ids.uuid }

@@ -58,7 +58,7 @@ const open = ({ log = memoryLog(), append, appendAll = memoryAppendAll(log) }: C
         return all
       },
     }),
-    awaitReadModels: () => Promise.resolve(),
+    answerable: () => Promise.resolve(),
   })
   return {
     log: () => eventsIn(log),

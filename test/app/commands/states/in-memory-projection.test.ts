@@ -80,6 +80,8 @@ const open = async (t: ExecutionContext) => {
     /** By the other process. */
     suspend: () => execute(other, 1, { type: 'SuspendSource', accountId: accountId() }),
     resume: () => execute(other, 1, { type: 'ResumeSource', accountId: accountId() }),
+    /** By this process. */
+    suspendHere: () => execute(own, 1, { type: 'SuspendSource', accountId: accountId() }),
     /** By this process: something else altogether. */
     write: (n: number) => execute(own, n, create(n)),
     /** The subscription delivers all that stands in the log. */
@@ -160,6 +162,16 @@ test('own writes that the subscription delivers show that it follows, and spare 
     t.is(await seen(), 'created')
   }
   t.is(reads(), 1)
+})
+
+test('an own write is seen at once, and again when the subscription delivers it', async (t) => {
+  const { seen, suspendHere, resume, deliver } = await open(t)
+  t.is(await seen(), 'created')
+  await suspendHere()
+  t.is(await seen(), 'suspended')
+  await resume()
+  await deliver()
+  t.is(await seen(), 'created')
 })
 
 test('own writes that the subscription does not deliver show nothing', async (t) => {

@@ -99,7 +99,7 @@ const open = () => {
           reactor: { react },
           ids,
           unitOfWork: undefined,
-          awaitReadModels: () => Promise.resolve(),
+          answerable: () => Promise.resolve(),
         }),
         vault,
         ids,

@@ -1,12 +1,13 @@
 import test from 'ava'
-import { readYourWrites } from '../../../app/commands/read-your-writes.js'
-import { neverAborted } from '../../../domain/abortable.js'
-import type { Position } from '../../../domain/event.js'
-import { readModels } from '../../../projections/read-models/registry.js'
-import { logOf } from '../../kit/domain/log.js'
-import { accountId, contactCreated, contactId, conversionId } from '../../kit/domain/samples.js'
-import { manualTime } from '../../kit/time/manual-time.js'
-import { isOver, nextTurn } from '../../kit/time/turns.js'
+import { waitingCommands } from '../../../../app/commands/read-your-writes/waiting-commands.js'
+import { neverAborted } from '../../../../domain/abortable.js'
+import type { Position } from '../../../../domain/event.js'
+import { readModels } from '../../../../projections/read-models/registry.js'
+import { logOf } from '../../../kit/domain/log.js'
+import { accountId, contactCreated, contactId, conversionId } from '../../../kit/domain/samples.js'
+import { documentState, memoryDocuments } from '../../../kit/memory/documents.js'
+import { manualTime } from '../../../kit/time/manual-time.js'
+import { isOver, nextTurn } from '../../../kit/time/turns.js'
 
 const conversionDefined = {
   type: 'ConversionDefined',
@@ -32,26 +33,27 @@ const open = () => {
     asked.push([name, position])
     return name === 'conversion_list' ? new Promise<void>(() => undefined) : nextTurn()
   }
-  const awaitReadModels = readYourWrites({
+  const { answerable } = waitingCommands({
     readModels: readModels.map((projection) => ({ projection, follower: { caughtUpTo: caughtUpTo(projection.name) } })),
     followed: () => Promise.resolve(),
+    documents: memoryDocuments(documentState()),
     time: manualTime().process(),
     stopping: neverAborted,
   })
-  return { asked, awaitReadModels }
+  return { asked, answerable }
 }
 
 test('those who come in one turn and wait for the same read models wait together, for the last of them', async (t) => {
-  const { asked, awaitReadModels } = open()
-  await Promise.all([ofOther, ofOne].map((events = []) => awaitReadModels(events)))
+  const { asked, answerable } = open()
+  await Promise.all([ofOther, ofOne].map((events = []) => answerable(events)))
   t.deepEqual(asked, [['contacts', 2n]])
 })
 
 test('those who come later wait for themselves', async (t) => {
-  const { asked, awaitReadModels } = open()
-  const first = awaitReadModels(ofOne ?? [])
+  const { asked, answerable } = open()
+  const first = answerable(ofOne ?? [])
   await nextTurn()
-  await Promise.all([first, awaitReadModels(ofOther ?? [])])
+  await Promise.all([first, answerable(ofOther ?? [])])
   t.deepEqual(
     asked.map(([, position]) => position),
     [1n, 2n],
@@ -59,8 +61,8 @@ test('those who come later wait for themselves', async (t) => {
 })
 
 test('a read model that stands still holds up nobody who has written nothing that it shows', async (t) => {
-  const { awaitReadModels } = open()
-  const defining = awaitReadModels(ofConversion ?? [])
-  await awaitReadModels(ofOne ?? [])
+  const { answerable } = open()
+  const defining = answerable(ofConversion ?? [])
+  await answerable(ofOne ?? [])
   t.false(await isOver(defining))
 })

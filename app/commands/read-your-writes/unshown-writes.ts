@@ -1,0 +1,80 @@
+import { beginning, furthest, type Position } from '../../../domain/event.js'
+import type { RecordedEvent } from '../../../domain/events.js'
+import type { AnyProjection } from '../../../projections/projection.js'
+import type { LogFollower } from './limited-wait.js'
+
+/**
+ * What was answered and a read model may not show yet: where it must have come to show it, `beginning` where it shows
+ * it.
+ */
+export type UnshownWrites = {
+  readonly add: (events: ReadonlyArray<RecordedEvent>) => void
+  /** All up to `position` is expected to be shown, whatever it is. */
+  readonly expectAll: (position: Position) => void
+  readonly ofKey: (key: string) => Position
+  readonly ofAll: () => Position
+}
+
+/** Of more documents than these no list is kept: then whoever reads one waits for all. */
+const mostKeys = 10_000
+
+/** `stopping` aborts when nobody reads any more. */
+export const unshownWrites = (
+  { keyOf }: Pick<AnyProjection, 'keyOf'>,
+  caughtUpTo: LogFollower['caughtUpTo'],
+  stopping: AbortSignal,
+): UnshownWrites => {
+  /** By the key of a document, about in the order of the positions. */
+  const ofKeys = new Map<string, Position>()
+  let ofEveryKey = beginning
+  let newest = beginning
+  let isTracked = false
+
+  const shown = (position: Position): void => {
+    for (const [key, wanted] of ofKeys) {
+      if (wanted > position) break
+      ofKeys.delete(key)
+    }
+    if (ofEveryKey <= position) ofEveryKey = beginning
+    if (newest <= position) newest = beginning
+  }
+
+  // One wait at a time for all that is answered meanwhile.
+  const track = async (): Promise<void> => {
+    isTracked = true
+    while (newest !== beginning && !stopping.aborted) {
+      const position = newest
+      await caughtUpTo(position, stopping)
+      shown(position)
+    }
+    isTracked = false
+  }
+
+  const expect = (position: Position): void => {
+    newest = furthest(position, newest)
+    if (newest !== beginning && !isTracked) void track()
+  }
+
+  return {
+    add: (events) => {
+      for (const event of events) {
+        const key = keyOf(event)
+        if (key === undefined) continue
+        const position = furthest(event.position, ofKeys.get(key) ?? beginning)
+        ofKeys.delete(key)
+        ofKeys.set(key, position)
+        expect(event.position)
+      }
+      if (ofKeys.size > mostKeys) {
+        ofKeys.clear()
+        ofEveryKey = newest
+      }
+    },
+    expectAll: (position) => {
+      ofEveryKey = furthest(position, ofEveryKey)
+      expect(position)
+    },
+    ofKey: (key) => furthest(ofEveryKey, ofKeys.get(key) ?? beginning),
+    ofAll: () => newest,
+  }
+}

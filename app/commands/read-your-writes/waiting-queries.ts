@@ -1,0 +1,73 @@
+import { beginning, furthest, type Position } from '../../../domain/event.js'
+import type { EventStore, Time } from '../../../domain/ports.js'
+import { E } from '../../../domain/prelude.js'
+import type { Collection, Documents } from '../../../projections/ports.js'
+import { limitedWait, type LogFollower } from './limited-wait.js'
+import type { ReadYourWrites, ServedReadModel } from './read-your-writes.js'
+import { unshownWrites, type UnshownWrites } from './unshown-writes.js'
+
+type Ports = {
+  readonly readModels: ReadonlyArray<ServedReadModel>
+  readonly store: Pick<EventStore, 'head'>
+  readonly documents: Documents
+  readonly time: Time
+  /** Aborts when the service stops. */
+  readonly stopping: AbortSignal
+}
+
+type Expected = { readonly follower: LogFollower; readonly unshown: UnshownWrites }
+
+/**
+ * Commands are answered at once. Whoever reads a document by its key waits until it shows what was written to it, so
+ * nobody waits there for what others write; a page or a count waits for all that was written to the read model.
+ */
+export const waitingQueries = ({ readModels, store, documents, time, stopping }: Ports): ReadYourWrites => {
+  const { waitFor, isLagging } = limitedWait(time, stopping)
+  const expected = new Map<string, Expected>(
+    readModels.map(({ projection, follower: { caughtUpTo } }) => [
+      projection.name,
+      { follower: { name: projection.name, caughtUpTo }, unshown: unshownWrites(projection, caughtUpTo, stopping) },
+    ]),
+  )
+
+  const expectHead = async (): Promise<void> => {
+    const head = await store.head()
+    if (E.isRight(head)) for (const { unshown } of expected.values()) unshown.expectAll(head.right)
+  }
+  let beforeThisProcess: Promise<void> | undefined
+
+  const untilShown = async ({ name }: Collection, wantedOf: (unshown: UnshownWrites) => Position): Promise<void> => {
+    // What was answered before this process began stands in the log, and maybe in no read model yet.
+    await (beforeThisProcess ??= expectHead())
+    const one = expected.get(name)
+    if (one === undefined || isLagging(name)) return
+    const wanted = wantedOf(one.unshown)
+    if (wanted !== beginning) await waitFor(new Map([[one.follower, wanted]]))
+  }
+
+  const showingAll =
+    <Rest extends ReadonlyArray<unknown>, Result>(
+      read: (collection: Collection, ...rest: Rest) => Promise<Result>,
+    ): ((collection: Collection, ...rest: Rest) => Promise<Result>) =>
+    async (collection, ...rest) => {
+      await untilShown(collection, ({ ofAll }) => ofAll())
+      return read(collection, ...rest)
+    }
+
+  return {
+    answerable: (events) => {
+      for (const { unshown } of expected.values()) unshown.add(events)
+      return Promise.resolve()
+    },
+    documents: {
+      ...documents,
+      get: async (collection, keys) => {
+        await untilShown(collection, ({ ofKey }) => furthest(beginning, ...keys.map(ofKey)))
+        return documents.get(collection, keys)
+      },
+      find: showingAll(documents.find),
+      count: showingAll(documents.count),
+      values: showingAll(documents.values),
+    },
+  }
+}

@@ -1,0 +1,160 @@
+import test from 'ava'
+import { waitingQueries } from '../../../../app/commands/read-your-writes/waiting-queries.js'
+import { neverAborted } from '../../../../domain/abortable.js'
+import type { Position } from '../../../../domain/event.js'
+import type { StoreFailure } from '../../../../domain/ports.js'
+import { E, type Either } from '../../../../domain/prelude.js'
+import { collectionOf } from '../../../../projections/projection.js'
+import { contacts } from '../../../../projections/read-models/contacts.js'
+import { conversionList } from '../../../../projections/read-models/lists/conversion-list.js'
+import { readModels } from '../../../../projections/read-models/registry.js'
+import { waiters } from '../../../../projections/subscriptions/follower.js'
+import { logOf } from '../../../kit/domain/log.js'
+import { contactCreated, contactId, positionAt } from '../../../kit/domain/samples.js'
+import { documentState, memoryDocuments } from '../../../kit/memory/documents.js'
+import { manualTime } from '../../../kit/time/manual-time.js'
+import { isOver, settled } from '../../../kit/time/turns.js'
+
+const createdAt = (n: number) => [`contact-${contactId(n)}`, contactCreated] as const
+
+const [ofFirst = [], ofSecond = [], ofFirstAgain = []] = logOf(createdAt(1), createdAt(2), createdAt(1)).map(
+  (event) => [event],
+)
+
+/** Read models that come as far as they are let; what this process begins with stands at the position `head`. */
+const open = (head: Either<StoreFailure, Position> = E.right(positionAt(0))) => {
+  const time = manualTime()
+  const asked: Array<readonly [name: string, position: Position]> = []
+  const position = new Map<string, Position>()
+  const followers = readModels.map((projection) => {
+    const { wake, reached } = waiters((wanted) => (position.get(projection.name) ?? positionAt(0)) >= wanted)
+    const caughtUpTo = (wanted: Position, signal: AbortSignal): Promise<void> => {
+      asked.push([projection.name, wanted])
+      return reached(wanted, signal)
+    }
+    return { projection, wake, follower: { caughtUpTo } }
+  })
+  const { answerable, documents } = waitingQueries({
+    readModels: followers,
+    store: { head: () => Promise.resolve(head) },
+    documents: memoryDocuments(documentState()),
+    time: time.process(),
+    stopping: neverAborted,
+  })
+  return {
+    asked,
+    answerable,
+    advance: time.advance,
+    documents,
+    contact: () => documents.get(collectionOf(contacts), [contactId()]),
+    contactCount: () => documents.count(collectionOf(contacts)),
+    conversions: () => documents.find(collectionOf(conversionList), { index: 'by_account', equals: ['a'], limit: 1 }),
+    /** The read model `name` has come to a position. */
+    come: (name: string, to: Position): void => {
+      position.set(name, to)
+      for (const { projection, wake } of followers) if (projection.name === name) wake()
+    },
+  }
+}
+
+test('a command is answered at once, and who reads what it concerns waits until that shows it', async (t) => {
+  const { answerable, contact, come } = open()
+  t.true(await isOver(answerable(ofFirst)))
+  const reading = contact()
+  t.false(await isOver(reading))
+  come('contacts', positionAt(1))
+  t.true(await isOver(reading))
+})
+
+test('every way to read documents waits', async (t) => {
+  const { answerable, documents } = open()
+  await answerable(ofFirst)
+  const collection = collectionOf(contacts)
+  for (const read of [
+    () => documents.get(collection, [contactId()]),
+    () => documents.find(collection, { index: 'any', equals: [], limit: 1 }),
+    () => documents.count(collection),
+    () => documents.values(collection, 'any'),
+  ])
+    t.false(await isOver(read()))
+})
+
+test('who reads what no command concerned waits for nothing', async (t) => {
+  const { answerable, conversions } = open()
+  await answerable(ofFirst)
+  t.true(await isOver(conversions()))
+})
+
+test('who reads a document by its key does not wait for what was written to others', async (t) => {
+  const { answerable, contact, contactCount, come } = open()
+  await answerable(ofSecond)
+  t.true(await isOver(contact()))
+  const counting = contactCount()
+  t.false(await isOver(counting))
+  come('contacts', positionAt(2))
+  t.true(await isOver(counting))
+})
+
+test('where very many documents were written to, who reads one of them waits for all', async (t) => {
+  const { answerable, contact, come } = open()
+  await answerable(logOf(...Array.from({ length: 10_001 }, (_, n) => createdAt(n + 2))))
+  const reading = contact()
+  t.false(await isOver(reading))
+  come('contacts', positionAt(10_001))
+  t.true(await isOver(reading))
+  t.true(await isOver(contact()))
+})
+
+test('what was written to a document twice is waited for in whichever order the two were answered', async (t) => {
+  const { answerable, contact, come } = open()
+  await answerable(ofFirstAgain)
+  await answerable(ofFirst)
+  const reading = contact()
+  come('contacts', positionAt(1))
+  t.false(await isOver(reading))
+  come('contacts', positionAt(3))
+  t.true(await isOver(reading))
+})
+
+test('all that is answered while a read model catches up costs one look at how far it has come', async (t) => {
+  const { asked, answerable, come } = open()
+  for (const event of logOf(...[1, 2, 3].map(createdAt))) await answerable([event])
+  come('contacts', positionAt(1))
+  await settled()
+  come('contacts', positionAt(3))
+  await settled()
+  t.deepEqual(asked, [
+    ['contacts', 1n],
+    ['contacts', 3n],
+  ])
+})
+
+test('what was answered before this process began is waited for too', async (t) => {
+  const { contact, conversions, come } = open(E.right(positionAt(5)))
+  const reading = [contact(), conversions()]
+  for (const one of reading) t.false(await isOver(one))
+  come('contacts', positionAt(5))
+  come('conversion_list', positionAt(5))
+  for (const one of reading) t.true(await isOver(one))
+})
+
+test('where the log can not be asked where it ends, nothing is waited for', async (t) => {
+  const { contact } = open(E.left({ kind: 'unavailable', reason: 'away' }))
+  t.true(await isOver(contact()))
+})
+
+test('who reads waits for three seconds at most, and nobody waits again until the read model has caught up', async (t) => {
+  const { answerable, advance, contact, come } = open()
+  await answerable(ofFirst)
+  const reading = contact()
+  await settled()
+  await advance(2_999)
+  t.false(await isOver(reading))
+  await advance(1)
+  t.true(await isOver(reading))
+
+  await answerable(ofFirstAgain)
+  t.true(await isOver(contact()), 'it is known to be late')
+  come('contacts', positionAt(1))
+  t.false(await isOver(contact()), 'it has caught up with what it was late with')
+})
