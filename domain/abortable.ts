@@ -1,4 +1,4 @@
-import type { Time } from './ports.js'
+import type { MonotonicClock } from './ports.js'
 
 /**
  * Resolves when `begin` calls `done`, or early when `signal` aborts; `begin` may return what is to be undone then. All
@@ -33,7 +33,7 @@ export const over = 'over'
  * The result of `work` where it comes within `milliseconds`, else undefined. Its signal aborts at the end of either.
  */
 export const withinLimit = async <A>(
-  { sleep }: Pick<Time, 'sleep'>,
+  { sleep }: Pick<MonotonicClock, 'sleep'>,
   milliseconds: number,
   work: (signal: AbortSignal) => Promise<A>,
 ): Promise<A | undefined> => {

@@ -130,9 +130,9 @@ export type Clock = {
 }
 
 /**
- * A clock that never goes back, in milliseconds from whenever, and waits by it. It means nothing to another process.
+ * Milliseconds since an arbitrary start, which never go back, and waits by them. They mean nothing to another process.
  */
-export type Time = {
+export type MonotonicClock = {
   readonly now: () => number
   /** Resolves early when `signal` aborts. */
   readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>

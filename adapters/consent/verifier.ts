@@ -1,10 +1,10 @@
 import fetch, { FetchError } from 'node-fetch'
 import { withinLimit } from '../../domain/abortable.js'
 import { decode, t } from '../../domain/codec.js'
-import type { Time } from '../../domain/ports.js'
+import type { MonotonicClock } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
 import type { Consent, ConsentAnswer, ConsentVerifier } from '../../projections/follow-up/consent-verifier.js'
-import { monotonicTime } from '../node/monotonic-time.js'
+import { monotonicClock } from '../node/monotonic-clock.js'
 import { refusalReason } from './refusal-reason.js'
 
 /** Milliseconds that a service may take, from the look-up of its name to the end of its answer. */
@@ -23,14 +23,17 @@ const Answer = t.intersection(
  * The `ConsentVerifier` port: asks the service at this address. Without one no lead that comes waits for it; what waits
  * already must not pass because a process lacks the setting.
  */
-export const consentVerifier = (address: string | undefined, time: Time = monotonicTime): ConsentVerifier =>
-  address === undefined ? { verify: () => Promise.resolve(failed('no service is set')) } : service(address, time)
+export const consentVerifier = (
+  address: string | undefined,
+  monotonic: MonotonicClock = monotonicClock,
+): ConsentVerifier =>
+  address === undefined ? { verify: () => Promise.resolve(failed('no service is set')) } : service(address, monotonic)
 
 /**
  * Asks over HTTP. The URL is the operator's: it may lead to a private address, and carry a user and a password. A
  * redirect is not followed, since it could take what is known of a person anywhere.
  */
-const service = (address: string, time: Time): ConsentVerifier => {
+const service = (address: string, monotonic: MonotonicClock): ConsentVerifier => {
   const { url, headers } = requestTo(address)
   const ask = async ({ token, url: proof, phone, email, submittedAt }: Consent, signal: AbortSignal) => {
     const body = JSON.stringify({ token, url: proof, phone, email, submitted_at: submittedAt })
@@ -40,7 +43,7 @@ const service = (address: string, time: Time): ConsentVerifier => {
   }
   return {
     verify: async (consent) => {
-      const answer = await withinLimit(time, longestCheck, (signal) =>
+      const answer = await withinLimit(monotonic, longestCheck, (signal) =>
         ask(consent, signal).catch((error: unknown) => failed(reasonOf(error))),
       )
       return answer ?? failed('no answer within 5 s')

@@ -12,13 +12,13 @@ import { approximateBytes } from '../../domain/approximate-size.js'
 import type { Position } from '../../domain/event.js'
 import type { Category, RecordedEvent } from '../../domain/events.js'
 import type { Instant } from '../../domain/instant.js'
-import type { Appended, EventBatch, EventStore, StoreFailure, Time } from '../../domain/ports.js'
+import type { Appended, EventBatch, EventStore, MonotonicClock, StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { orThrow, StoreFailed } from '../../domain/store-failed.js'
 import { backoffAfter } from '../../projections/subscriptions/retries/backoff.js'
 import { liveSubscription } from '../in-process/live-subscription.js'
 import { readByPages, readLastByPages } from '../in-process/stream-pages.js'
-import { monotonicTime } from '../node/monotonic-time.js'
+import { monotonicClock } from '../node/monotonic-clock.js'
 import { appendsOfThisProcess } from './client/appends-in-flight.js'
 import { completeRead } from './complete-read.js'
 import { ofLeader, type Connection } from './client/connection.js'
@@ -40,13 +40,13 @@ const bufferSize = 500
 export const eventStoreDb = (
   connection: Connection,
   policy: RetryPolicy = standardRetryPolicy,
-  time: Time = monotonicTime,
+  monotonic: MonotonicClock = monotonicClock,
 ): EventStoreDb => {
   const stopping = new AbortController()
   // Everything that reads the log listens to it: more listeners than Node's limit are no leak here.
   setMaxListeners(0, stopping.signal)
-  const retry = retryingWith(policy, time, stopping.signal)
-  const reader = resubscribingReader(connection.reads, policy, time)
+  const retry = retryingWith(policy, monotonic, stopping.signal)
+  const reader = resubscribingReader(connection.reads, policy, monotonic)
   const { read, readLast, head, newestTime } = readsOf(connection, retry, stopping.signal)
   const { truncate, after: truncatedAfter } = truncations(connection, retry, stopping.signal)
 
@@ -58,7 +58,7 @@ export const eventStoreDb = (
     for (let failures = 0; !signal.aborted; failures += 1) {
       const answer = await ask()
       if (E.isRight(answer)) return answer.right
-      await time.sleep(backoffAfter(policy.backoff, failures), signal)
+      await monotonic.sleep(backoffAfter(policy.backoff, failures), signal)
     }
     return undefined
   }

@@ -1,4 +1,4 @@
-import type { Conflict, StoreFailure, Time } from '../../domain/ports.js'
+import type { Conflict, MonotonicClock, StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { backoffAfter } from '../../projections/subscriptions/retries/backoff.js'
 import { classify, timedOut, type ErrorClass } from './client/error-classification.js'
@@ -42,13 +42,13 @@ export const withoutConflict = (failure: StoreFailure | Conflict): StoreFailure 
 
 /** Once `stopping` aborts nothing is repeated any more. */
 export const retryingWith =
-  (policy: RetryPolicy, time: Time, stopping: AbortSignal): Retry =>
+  (policy: RetryPolicy, monotonic: MonotonicClock, stopping: AbortSignal): Retry =>
   async (client, call, whenNotFound) => {
-    const deadline = time.now() + policy.retryFor
+    const deadline = monotonic.now() + policy.retryFor
     let reason: string = timedOut.reason
     for (let failures = 0; ; failures += 1) {
       // Whoever waits is told in time that the server hangs: a repeat has what is left.
-      const limit = failures === 0 ? policy.callTimeout : Math.min(policy.callTimeout, deadline - time.now())
+      const limit = failures === 0 ? policy.callTimeout : Math.min(policy.callTimeout, deadline - monotonic.now())
       const answer = await withTimeout(call, limit)
       if (E.isRight(answer)) {
         client.answered()
@@ -62,8 +62,8 @@ export const retryingWith =
       if (error !== timedOut || limit === policy.callTimeout)
         reason = error.kind === 'retryable' ? error.reason : 'the event store knows no such stream'
       const wait = backoffAfter(policy.backoff, failures)
-      if (stopping.aborted || time.now() + wait > deadline) return E.left({ kind: 'unavailable', reason })
-      await time.sleep(wait, stopping)
+      if (stopping.aborted || monotonic.now() + wait > deadline) return E.left({ kind: 'unavailable', reason })
+      await monotonic.sleep(wait, stopping)
     }
   }
 

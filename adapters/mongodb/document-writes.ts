@@ -1,6 +1,6 @@
 import type { Db } from 'mongodb'
 import { beginning, type Position } from '../../domain/event.js'
-import type { Time } from '../../domain/ports.js'
+import type { MonotonicClock } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
 import { misplacedIn, type Collection, type Documents, type Stored } from '../../projections/ports.js'
 import { isOf, storedIn } from './document-reads.js'
@@ -19,7 +19,7 @@ type Ports = {
   readonly locator: GenerationLocator
   readonly starts: Starts
   readonly server: () => Promise<Server>
-  readonly time: Pick<Time, 'now'>
+  readonly monotonic: Pick<MonotonicClock, 'now'>
 }
 
 /**
@@ -31,11 +31,11 @@ type Ports = {
  */
 export const documentWrites = (
   db: Db,
-  { locator, starts, server, time }: Ports,
+  { locator, starts, server, monotonic }: Ports,
 ): Pick<Documents, 'getToFold' | 'apply' | 'confirmedCheckpoint'> => {
   const attempt = attemptOn(db)
   const confirmation = confirmationOn(db)
-  const inBatches = batchesAt(time)
+  const inBatches = batchesAt(monotonic)
   return {
     getToFold: (collection, keys) =>
       attempt(async () => {

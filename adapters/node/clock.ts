@@ -1,6 +1,6 @@
 import { instantOf, millisecondsOf, type Instant } from '../../domain/instant.js'
 import type { Clock } from '../../domain/ports.js'
-import { monotonicTime } from './monotonic-time.js'
+import { monotonicClock } from './monotonic-clock.js'
 
 /** Milliseconds since 1970, by the clock on the wall. */
 export const wallTime = (): number => Date.now()
@@ -35,7 +35,7 @@ export const systemClock = (rate: number): Clock & { readonly goOnFrom: (instant
       for (;;) {
         const left = (millisecondsOf(instant) - now()) / rate
         if (left <= 0 || signal.aborted) return
-        await monotonicTime.sleep(Math.min(Math.ceil(left), longestSleep), signal)
+        await monotonicClock.sleep(Math.min(Math.ceil(left), longestSleep), signal)
       }
     },
   }

@@ -1,5 +1,5 @@
 import { wallTime } from './clock.js'
-import { monotonicTime } from './monotonic-time.js'
+import { monotonicClock } from './monotonic-clock.js'
 
 /** In milliseconds: more than the two clocks come apart by themselves between two looks. */
 const leastPause = 100
@@ -24,4 +24,4 @@ export const lifetimeOf = (monotonic: Milliseconds, wall: Milliseconds): Millise
 }
 
 /** Of this process. */
-export const lifetime: Milliseconds = lifetimeOf(monotonicTime.now, wallTime)
+export const lifetime: Milliseconds = lifetimeOf(monotonicClock.now, wallTime)

@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
 import { existsSync } from 'node:fs'
-import type { LogReader, Time } from '../../domain/ports.js'
+import type { LogReader, MonotonicClock } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { databaseFile, readingOn } from './database.js'
 import { sqliteLog } from './event-log.js'
@@ -17,7 +17,7 @@ const pollInterval = 200
  */
 export const openLogReader = (
   directory: string,
-  { sleep }: Pick<Time, 'sleep'>,
+  { sleep }: Pick<MonotonicClock, 'sleep'>,
 ): Either<OpenFailure, { readonly log: LogReader; readonly close: () => Promise<void> }> => {
   const file = databaseFile(directory)
   if (!existsSync(file)) return unusable(`there is no ${file}`)

@@ -3,9 +3,9 @@ import { decode, t } from '../../domain/codec.js'
 import type { MessageId } from '../../domain/ids.js'
 import { instantOf, later, millisecondsOf, type Instant } from '../../domain/instant.js'
 import type { CopyErasure, Messenger, MessengerOutcome, OutgoingMessage } from '../../domain/messenger.js'
-import type { Clock, Time } from '../../domain/ports.js'
+import type { Clock, MonotonicClock } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
-import { monotonicTime } from '../node/monotonic-time.js'
+import { monotonicClock } from '../node/monotonic-clock.js'
 import { isMessagingService, messagePath, messagesPath, type TwilioAccount } from './account.js'
 import { refusalOf } from './error-codes.js'
 import { MessageSid } from './message-sid.js'
@@ -20,7 +20,7 @@ type TwilioOptions = {
   readonly timeLimit?: number
 }
 
-type TwilioPorts = { readonly clock: Pick<Clock, 'now'>; readonly time?: Time }
+type TwilioPorts = { readonly clock: Pick<Clock, 'now'>; readonly monotonic?: MonotonicClock }
 
 /**
  * The `Messenger` port: sends texts with Twilio's message resource. `close` breaks off what is under way.
@@ -38,13 +38,13 @@ type TwilioPorts = { readonly clock: Pick<Clock, 'now'>; readonly time?: Time }
  */
 export const twilioMessenger = (
   { account, statusCallbackOf, timeLimit = 10_000 }: TwilioOptions,
-  { clock, time = monotonicTime }: TwilioPorts,
+  { clock, monotonic = monotonicClock }: TwilioPorts,
 ): Messenger & { readonly close: () => void } => {
   const underWay = new Set<AbortController>()
   const limited = async <A>(work: (signal: AbortSignal) => Promise<A>): Promise<A> => {
     const [limit, waiting] = [new AbortController(), new AbortController()]
     underWay.add(limit)
-    void time.sleep(timeLimit, waiting.signal).then(() => limit.abort(over))
+    void monotonic.sleep(timeLimit, waiting.signal).then(() => limit.abort(over))
     try {
       return await work(limit.signal)
     } finally {

@@ -1,9 +1,9 @@
 import { isIP } from 'node:net'
 import type { Readable } from 'node:stream'
 import fetch, { type Response } from 'node-fetch'
-import type { Time } from '../../domain/ports.js'
+import type { MonotonicClock } from '../../domain/ports.js'
 import { hostOf, webAddressFromText } from '../../domain/web-address.js'
-import { monotonicTime } from '../node/monotonic-time.js'
+import { monotonicClock } from '../node/monotonic-clock.js'
 import type { WebhookRequest, WebhookResponse, WebhookClient } from '../../projections/delivery/webhook-client.js'
 import { isPublicAddress } from './addresses/public-address.js'
 import { Exchange } from './exchange.js'
@@ -18,7 +18,7 @@ export type WebhookClientOptions = {
   readonly allowPrivate: boolean
   readonly resolve?: Resolve
   readonly authorities?: ReadonlyArray<string>
-  readonly time?: Time
+  readonly monotonic?: MonotonicClock
 }
 
 /** Bytes of a body that its excerpt is made of: more than are shown, because tokens are cut out of them. */
@@ -29,15 +29,15 @@ export const webhookClient = ({
   allowPrivate,
   resolve = systemResolve(),
   authorities,
-  time = monotonicTime,
+  monotonic = monotonicClock,
 }: WebhookClientOptions): WebhookClient & {
   readonly close: () => void
 } => {
   const pool = connections({ allowPrivate, resolve, authorities })
-  const limits = deadlines(time)
+  const limits = deadlines(monotonic)
 
   const send: WebhookClient['send'] = async (request, signal) => {
-    const exchange = new Exchange(time, limits)
+    const exchange = new Exchange(monotonic, limits)
     const breakOff = (): void => exchange.breakOff()
     signal.addEventListener('abort', breakOff)
     const ended = (status: number | null, reason: string, excerpt: string | null): WebhookResponse => {

@@ -1,7 +1,7 @@
 import { over } from '../../domain/abortable.js'
-import type { Time } from '../../domain/ports.js'
+import type { MonotonicClock } from '../../domain/ports.js'
 
-/** What must be over by a time of the clock that never goes back. */
+/** What must be over by a time of the monotonic clock. */
 export type Limited = { readonly deadline: number; readonly handleDeadline: () => void }
 
 export type Deadlines = {
@@ -17,7 +17,7 @@ export type Deadlines = {
  * One timer for all deadlines: most are forgotten long before, and a timer for each would be a tenth of what a request
  * costs.
  */
-export const deadlines = ({ now, sleep }: Time): Deadlines => {
+export const deadlines = ({ now, sleep }: MonotonicClock): Deadlines => {
   const watched = new Set<Limited>()
   let looksAt = Number.POSITIVE_INFINITY
   let timer: AbortController | undefined

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import type { Time } from '../../domain/ports.js'
+import type { MonotonicClock } from '../../domain/ports.js'
 import type { WebhookTimes } from '../../projections/delivery/webhook-client.js'
 import type { Deadlines, Limited } from './deadlines.js'
 import { DeferredBody } from './deferred-body.js'
@@ -21,7 +21,7 @@ type Times = { -readonly [Step in keyof WebhookTimes]: WebhookTimes[Step] }
 export class Exchange implements Limited {
   /** The status has come, and decides. */
   isAnswered = false
-  readonly #time: Pick<Time, 'now'>
+  readonly #monotonic: Pick<MonotonicClock, 'now'>
   readonly #deadlines: Deadlines
   readonly #startedAt: number
   readonly #aborting = new AbortController()
@@ -37,10 +37,10 @@ export class Exchange implements Limited {
   #body: DeferredBody | undefined
   #receivedBytes = 0
 
-  constructor(time: Pick<Time, 'now'>, deadlines: Deadlines) {
-    this.#time = time
+  constructor(monotonic: Pick<MonotonicClock, 'now'>, deadlines: Deadlines) {
+    this.#monotonic = monotonic
     this.#deadlines = deadlines
-    this.#startedAt = time.now()
+    this.#startedAt = monotonic.now()
     this.#limitConnecting()
   }
 
@@ -112,7 +112,7 @@ export class Exchange implements Limited {
   /** The connection is ready: from now on the response has to come in time. */
   awaitResponse(): void {
     this.#isConnectionReady = true
-    this.#limit(this.#time.now() + responseTimeout, noResponse)
+    this.#limit(this.#monotonic.now() + responseTimeout, noResponse)
   }
 
   /** Counts bytes that came from the receiver. */
@@ -173,6 +173,6 @@ export class Exchange implements Limited {
   }
 
   #elapsed(): number {
-    return Math.round(this.#time.now() - this.#startedAt)
+    return Math.round(this.#monotonic.now() - this.#startedAt)
   }
 }

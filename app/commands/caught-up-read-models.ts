@@ -1,6 +1,6 @@
 import { withinLimit } from '../../domain/abortable.js'
 import type { Position } from '../../domain/event.js'
-import type { Time } from '../../domain/ports.js'
+import type { MonotonicClock } from '../../domain/ports.js'
 import type { LeasedFollower } from '../../projections/subscriptions/leased-follower.js'
 
 /** What maintains a read model. */
@@ -11,12 +11,12 @@ export type ReadModelFollower = Pick<LeasedFollower, 'caughtUpTo' | 'position'>
  * never reaches it.
  */
 export const haveCaughtUp = async (
-  time: Pick<Time, 'sleep'>,
+  monotonic: Pick<MonotonicClock, 'sleep'>,
   readModelFollowers: ReadonlyArray<ReadModelFollower>,
   position: Position,
   longestWait: number,
 ): Promise<boolean> => {
-  await withinLimit(time, longestWait, (isOver) =>
+  await withinLimit(monotonic, longestWait, (isOver) =>
     Promise.all(readModelFollowers.map(({ caughtUpTo }) => caughtUpTo(position, isOver))),
   )
   const positions = await Promise.all(readModelFollowers.map((one) => one.position()))

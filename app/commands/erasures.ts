@@ -8,7 +8,7 @@ import type { EventType } from '../../domain/events.js'
 import type { AccountId, ContactId, ErasureId, LeadId, MessageId } from '../../domain/ids.js'
 import { lead } from '../../domain/lead.js'
 import { message } from '../../domain/message.js'
-import type { CommandHandler, EventStore, StoreFailure, Time } from '../../domain/ports.js'
+import type { CommandHandler, EventStore, MonotonicClock, StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { streamOf } from '../../domain/stream-name.js'
 import type { Collection, Documents } from '../../projections/ports.js'
@@ -54,7 +54,7 @@ type Ports = {
   readonly purges: ReadonlyArray<() => Promise<Either<StoreFailure, boolean>>>
   /** Whether other processes work on the same stores. */
   readonly isShared: boolean
-  readonly time: Pick<Time, 'sleep'>
+  readonly monotonic: Pick<MonotonicClock, 'sleep'>
 }
 
 /** In milliseconds. */
@@ -66,13 +66,13 @@ const looks = { first: 20, longest: 250 }
 const unexpected = { kind: 'unexpected' } as const
 
 export const erasuresOn = (ports: Ports): Erasures => {
-  const { commandHandler, eraser, readModelFollowers, purges, isShared, time } = ports
+  const { commandHandler, eraser, readModelFollowers, purges, isShared, monotonic } = ports
   return {
     ended: async (id, requestedAt) => {
       if (requestedAt !== undefined)
         // Erasures end in any order, so its own end is watched. A parked one never ends: then the eraser's position
         // passes it.
-        await withinLimit(time, longestWait, (isOver) =>
+        await withinLimit(monotonic, longestWait, (isOver) =>
           Promise.race([eraser.caughtUpTo(requestedAt, isOver), completed(ports, id, isOver)]),
         )
       const state = await loadState(commandHandler, erasure, id)
@@ -86,7 +86,8 @@ export const erasuresOn = (ports: Ports): Erasures => {
       if (closed.right === undefined) return pending
       const isBuilding = await areBuilding(ports)
       if (E.isLeft(isBuilding)) return isBuilding
-      if (isBuilding.right || !(await haveCaughtUp(time, readModelFollowers, closed.right, longestWait))) return pending
+      if (isBuilding.right || !(await haveCaughtUp(monotonic, readModelFollowers, closed.right, longestWait)))
+        return pending
       for (const purge of purges) {
         const isPurged = await purge()
         if (E.isLeft(isPurged)) return isPurged
@@ -94,7 +95,7 @@ export const erasuresOn = (ports: Ports): Erasures => {
       }
       return E.right({ summary, isPurged: true })
     },
-    knownToAll: () => (isShared ? time.sleep(longestTrust, neverAborted) : Promise.resolve()),
+    knownToAll: () => (isShared ? monotonic.sleep(longestTrust, neverAborted) : Promise.resolve()),
   }
 }
 
@@ -109,11 +110,11 @@ const areBuilding = async ({ documents, builds }: Ports): Promise<Either<StoreFa
 
 /** Resolves once the erasure has ended, or `isOver` aborts. */
 const completed = async (
-  { commandHandler, time }: Pick<Ports, 'commandHandler' | 'time'>,
+  { commandHandler, monotonic }: Pick<Ports, 'commandHandler' | 'monotonic'>,
   id: ErasureId,
   isOver: AbortSignal,
 ): Promise<void> => {
-  const pause = exponentialBackoff(looks, time)
+  const pause = exponentialBackoff(looks, monotonic)
   for (let before = 0; !isOver.aborted; before += 1) {
     const state = await loadState(commandHandler, erasure, id)
     if (E.isRight(state) && state.right.kind === 'completed') return

@@ -36,7 +36,7 @@ type Ports = WorkerPorts & {
 }
 
 export const backgroundWork = (ports: Ports): BackgroundWork => {
-  const { stores, roles, followers, logger, time } = ports
+  const { stores, roles, followers, logger, monotonic } = ports
   const { store, membership } = stores
   const workers = workersOn(ports)
   const ofRoles = workers.all.filter(({ role }) => roles.has(role))
@@ -50,13 +50,13 @@ export const backgroundWork = (ports: Ports): BackgroundWork => {
 
   const existing = (readModels: Followers['readModels']): Promise<void> =>
     built(
-      { documents: stores.documents, logger, time },
+      { documents: stores.documents, logger, monotonic },
       readModels.map(({ projection }) => projection),
       stopping.signal,
     )
   /** Health tells with the follower of what its worker tries again. */
   const start = ({ follower, tried }: Following): RunningFollower => {
-    const running = follow(follower, { store, logger, backoff: exponentialBackoff(storeBackoff, time) })
+    const running = follow(follower, { store, logger, backoff: exponentialBackoff(storeBackoff, monotonic) })
     return { ...running, retrying: () => running.retrying() ?? tried.reason() }
   }
 
@@ -126,7 +126,10 @@ const shareWork = ({ stores, roles, followers }: Ports, workers: ReadonlyArray<W
 /** In milliseconds: a start takes requests after that, whatever it waits for, and says `degraded`. */
 const longestStart = 3_000
 
-const inTime = async (starting: Promise<unknown>, { time, logger }: Pick<Ports, 'time' | 'logger'>): Promise<void> => {
-  const isStarted = await withinLimit(time, longestStart, () => starting.then(() => true))
+const inTime = async (
+  starting: Promise<unknown>,
+  { monotonic, logger }: Pick<Ports, 'monotonic' | 'logger'>,
+): Promise<void> => {
+  const isStarted = await withinLimit(monotonic, longestStart, () => starting.then(() => true))
   if (isStarted !== true) logger.warn({}, 'a start takes requests before it has caught up with the log')
 }

@@ -1,5 +1,5 @@
 import type { Position } from '../../domain/event.js'
-import type { AppendAll, Clock, CommandHandler, EventStore, Logger, Time } from '../../domain/ports.js'
+import type { AppendAll, Clock, CommandHandler, EventStore, Logger, MonotonicClock } from '../../domain/ports.js'
 import type { HasPendingReactions } from '../../projections/queries.js'
 import { exponentialBackoff } from '../../projections/subscriptions/retries/backoff.js'
 import { follow, type RunningFollower } from '../../projections/subscriptions/follower.js'
@@ -33,7 +33,7 @@ type CommandSide = {
   readonly projection: InMemoryProjection | undefined
 }
 
-type Ports = { readonly clock: Clock; readonly logger: Logger; readonly time: Time }
+type Ports = { readonly clock: Clock; readonly logger: Logger; readonly monotonic: MonotonicClock }
 
 export const commandSide = (stores: Stores, ports: Ports): CommandSide => {
   const snapshots = documentSnapshots(stores.documents)
@@ -59,9 +59,9 @@ const whereAlone = (
 }
 
 /** Others may write: every command reads its stream, and what each request rests on follows the log. */
-const whereShared = (stored: EventStore, snapshots: Snapshots, { clock, logger, time }: Ports): CommandSide => {
+const whereShared = (stored: EventStore, snapshots: Snapshots, { clock, logger, monotonic }: Ports): CommandSide => {
   const { load } = commandHandler({ aggregates: storedAggregates(stored, snapshots), store: stored, clock })
-  const projection = inMemoryProjection({ store: stored, load, time })
+  const projection = inMemoryProjection({ store: stored, load, monotonic })
   const store = projection.observed(stored)
   const aggregates = storedAggregates(store, snapshots)
   const { ofRequests, ofWork } = streamQueue(commandHandler({ aggregates, store, clock }))
@@ -93,14 +93,14 @@ export const logFollowing = (
   { store, projection, reactor }: Pick<CommandSide, 'store' | 'projection' | 'reactor'>,
   { isShared }: Stores,
   reactions: LeasedFollower,
-  { logger, time }: Ports,
+  { logger, monotonic }: Ports,
 ): LogFollowing => {
-  const backoff = exponentialBackoff(storeBackoff, time)
+  const backoff = exponentialBackoff(storeBackoff, monotonic)
   let running: RunningFollower | undefined
   const following = projection && {
     start: () => (running = follow(projection.follower, { store, logger, backoff })),
   }
-  const pending = isShared ? sharedPendingReactions(store, reactions, time) : undefined
+  const pending = isShared ? sharedPendingReactions(store, reactions, monotonic) : undefined
   const pendingFollower = pending && { start: () => follow(pending.follower, { store, logger, backoff }) }
   return {
     followed: async (position, signal) => running?.caughtUpTo(position, signal),

@@ -1,7 +1,7 @@
 import { systemClock } from '../../adapters/node/clock.js'
 import { randomIds } from '../../adapters/node/ids.js'
 import { jsonLogger } from '../../adapters/node/logger.js'
-import { monotonicTime } from '../../adapters/node/monotonic-time.js'
+import { monotonicClock } from '../../adapters/node/monotonic-clock.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { StoreFailed } from '../../domain/store-failed.js'
 import { loggedAppends } from '../commands/logged-appends.js'
@@ -53,7 +53,7 @@ export const compose = async (
   if (E.isLeft(stores)) return stores
   const logsAppends = ['debug', 'trace'].includes(config.logLevel)
   const appends = logsAppends ? loggedAppends(stores.right, logger) : {}
-  const ready = { logger, clock, ids, time: monotonicTime }
+  const ready = { logger, clock, ids, monotonic: monotonicClock }
   const front = frontOf(config, stores.right, ready)
   let closing: Promise<void> | undefined
   const close = (): Promise<void> => (closing ??= stores.right.close())
@@ -101,7 +101,7 @@ const start = async (
   if (E.isLeft(own)) return own
   const same = await wait.answered(() => ofSameLog(stores.documents, first.right))
   if (E.isLeft(same)) return same
-  const within = await wait.answered(() => withinLog(stores, ports.time))
+  const within = await wait.answered(() => withinLog(stores, ports.monotonic))
   if (E.isLeft(within)) return within
   const head = await wait.answered(() => headOf(config, stores.store, ports.clock))
   if (E.isLeft(head)) return head
@@ -131,7 +131,7 @@ const start = async (
     return E.left('It was stopped before it had begun.')
   }
   serve(routes)
-  const opening = { ...manage, documents: stores.documents, membership: stores.membership, time: ports.time }
+  const opening = { ...manage, documents: stores.documents, membership: stores.membership, monotonic: ports.monotonic }
   const isLogEmpty = first.right === undefined
   const firstAccount = config.roles.has('api') ? await openFirstAccount(opening, isLogEmpty) : undefined
   return E.right({ address, siteUrl, newOperatorKey: secrets.right.newOperatorKey, firstAccount, stop })

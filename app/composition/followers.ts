@@ -1,6 +1,6 @@
 import type { Category } from '../../domain/events.js'
 import type { Messenger } from '../../domain/messenger.js'
-import type { Clock, CommandHandler, Logger, Time } from '../../domain/ports.js'
+import type { Clock, CommandHandler, Logger, MonotonicClock } from '../../domain/ports.js'
 import { deliveryFanOut, deliveryFanOutName } from '../../projections/delivery/fan-out/fan-out.js'
 import { followConcurrently } from '../../projections/subscriptions/concurrent/concurrent-follower.js'
 import { eraser, eraserName } from '../../projections/erasure/eraser.js'
@@ -54,7 +54,7 @@ type Ports = {
   readonly messenger: Messenger
   readonly logger: Logger
   readonly clock: Clock
-  readonly time: Time
+  readonly monotonic: MonotonicClock
 }
 
 /** How a store that failed is asked again, in milliseconds. */
@@ -76,12 +76,12 @@ type GuardedPorts = { readonly commandHandler: CommandHandler; readonly checkpoi
 
 /** How followers are run under a lease: those of read models, and those that have no documents. */
 const leasedFollowers = (
-  { stores: { store, documents, isShared }, commandHandler, logger, time }: Ports,
+  { stores: { store, documents, isShared }, commandHandler, logger, monotonic }: Ports,
   following: FollowPorts,
 ) => {
-  const leased = { documents, pollBackoff: exponentialBackoff(polling, time) }
+  const leased = { documents, pollBackoff: exponentialBackoff(polling, monotonic) }
 
-  const build = buildTogether(time)
+  const build = buildTogether(monotonic)
   const ofReadModel = (projection: AnyProjection) => ({
     projection,
     follower: leasedFollower(
@@ -89,7 +89,7 @@ const leasedFollowers = (
       collectionOf(projection),
       (lease) => {
         const guarded = guardedDocuments(documents, lease)
-        return runProjection(projection, { ...following, time, documents: guarded, build, isWaitedFor: isShared })
+        return runProjection(projection, { ...following, monotonic, documents: guarded, build, isWaitedFor: isShared })
       },
       leased,
     ),
@@ -105,7 +105,7 @@ const leasedFollowers = (
       checkpointCollection(name),
       (lease) => {
         const inDocuments = checkpointIn(guardedDocuments(documents, lease), name, interval)
-        const checkpoint = alsoInEventStore(inDocuments, name, { store, time, logger })
+        const checkpoint = alsoInEventStore(inDocuments, name, { store, monotonic, logger })
         return start({ commandHandler: guardedCommandHandler(commandHandler, lease), checkpoint })
       },
       { ...leased, store },
@@ -115,9 +115,9 @@ const leasedFollowers = (
 }
 
 export const followersOn = (ports: Ports): Followers => {
-  const { stores, commandHandler, currentStates, reactor, snapshots, messenger, logger, clock, time } = ports
+  const { stores, commandHandler, currentStates, reactor, snapshots, messenger, logger, clock, monotonic } = ports
   const { store, documents, isShared } = stores
-  const following: FollowPorts = { store, logger, backoff: exponentialBackoff(storeBackoff, time) }
+  const following: FollowPorts = { store, logger, backoff: exponentialBackoff(storeBackoff, monotonic) }
   const { ofReadModel, checkpointed } = leasedFollowers(ports, following)
 
   const served = readModels.map(ofReadModel)
@@ -140,7 +140,7 @@ export const followersOn = (ports: Ports): Followers => {
         messenger,
         logger,
         clock,
-        time,
+        monotonic,
         reactions,
         deliveryFanOut: delivery,
         documents: { ...documents, find: findThere(documents) },
@@ -164,7 +164,7 @@ export const followersOn = (ports: Ports): Followers => {
       documents,
       eraser: erasing,
       isShared,
-      time,
+      monotonic,
       purges: [store.purge, documents.purge],
     }),
     processManagers: processManagers.map(({ name }) => name),

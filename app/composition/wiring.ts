@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import { webhookUrlProblem } from '../../adapters/webhook/addresses/url-problem.js'
-import type { Clock, Ids, Logger, Time } from '../../domain/ports.js'
+import type { Clock, Ids, Logger, MonotonicClock } from '../../domain/ports.js'
 import { playbookVersions } from '../../projections/from-streams/playbook-versions.js'
 import { senderOptOuts } from '../../projections/from-streams/sender-opt-outs.js'
 import { parkedCounts as parkedCountsOn } from '../../projections/parking/parked-counts.js'
@@ -24,14 +24,14 @@ export type WiringPorts = {
   readonly logger: Logger
   readonly clock: Clock
   readonly ids: Ids
-  readonly time: Time
+  readonly monotonic: MonotonicClock
 }
 
 type Opened = WiringPorts & { readonly stores: Stores; readonly secrets: Secrets }
 
 /** Makes all parts and begins none. */
 export const wire = (config: Config, { stores, secrets, ...ports }: Opened, metrics: Metrics) => {
-  const { clock, ids, time } = ports
+  const { clock, ids, monotonic } = ports
   const { vault, operatorKey } = secrets
   const site = siteAddress(config)
   const calls = outgoing(config, clock)
@@ -71,7 +71,12 @@ export const wire = (config: Config, { stores, secrets, ...ports }: Opened, metr
   })
   const stopping = new AbortController()
   const { readModels } = followers
-  const { answerable, documents } = readYourWrites(stored, { readModels, followed, time, stopping: stopping.signal })
+  const { answerable, documents } = readYourWrites(stored, {
+    readModels,
+    followed,
+    monotonic,
+    stopping: stopping.signal,
+  })
   const queries = queriesOn({ store, documents, hasPendingReactions })
   // Whoever watches over the process waits for no read model.
   const monitored = queriesOn({ store, documents: stores.documents, hasPendingReactions })
@@ -109,23 +114,23 @@ export const wire = (config: Config, { stores, secrets, ...ports }: Opened, metr
   return { routes, background, manage, tellAddress: site.tell, drainRequests: () => draining.abort(), close }
 }
 
-type Observed = Pick<WiringPorts, 'clock' | 'time'> & {
+type Observed = Pick<WiringPorts, 'clock' | 'monotonic'> & {
   readonly store: Stores['store']
   readonly queries: Queries
   readonly background: ReturnType<typeof backgroundWork>
 }
 
 /** What the metrics show of the process; the counts of parked events are for its health, too. */
-const observed = (metrics: Metrics, { store, queries, background, clock, time }: Observed) => {
-  const parkedCounts = parkedCountsOn(queries, background.processManagers, time)
+const observed = (metrics: Metrics, { store, queries, background, clock, monotonic }: Observed) => {
+  const parkedCounts = parkedCountsOn(queries, background.processManagers, monotonic)
   metrics.observeParked(parkedCounts)
-  metrics.observeFollowers(store, background.followers, time)
+  metrics.observeFollowers(store, background.followers, monotonic)
   metrics.observeOpenRequests(background.openRequests)
   metrics.observeDeliveries(queries, clock)
   return { parkedCounts }
 }
 
-type Following = Pick<Parameters<typeof waitingCommands>[0], 'readModels' | 'followed' | 'time' | 'stopping'>
+type Following = Pick<Parameters<typeof waitingCommands>[0], 'readModels' | 'followed' | 'monotonic' | 'stopping'>
 
 const readYourWrites = ({ isShared, store, documents }: Stores, following: Following): ReadYourWrites =>
   isShared ? waitingCommands({ documents, ...following }) : waitingQueries({ store, documents, ...following })

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { account } from '../../domain/account.js'
 import type { Messenger } from '../../domain/messenger.js'
-import type { Clock, CommandHandler, Ids, Logger, Time, Vault } from '../../domain/ports.js'
+import type { Clock, CommandHandler, Ids, Logger, MonotonicClock, Vault } from '../../domain/ports.js'
 import { sendingHold } from '../../domain/sending-hold.js'
 import { webhook } from '../../domain/webhook.js'
 import type { WebhookResponse, WebhookClient } from '../../projections/delivery/webhook-client.js'
@@ -56,7 +56,7 @@ export type WorkerPorts = RetentionPorts & {
   readonly clock: Clock
   readonly ids: Ids
   readonly logger: Logger
-  readonly time: Time
+  readonly monotonic: MonotonicClock
   readonly observe: (response: WebhookResponse) => void
 }
 
@@ -102,15 +102,15 @@ export const workersOn = (ports: WorkerPorts): Workers => {
   return { all: [delivery, mailerOn(ports), followUpWorkerOn(ports), ...retentionWorkerOn(ports)], openRequests }
 }
 
-const storesAndBackoff = ({ stores: { store, documents }, time }: WorkerPorts) => ({
+const storesAndBackoff = ({ stores: { store, documents }, monotonic }: WorkerPorts) => ({
   store,
   documents,
-  backoff: exponentialBackoff(storeBackoff, time),
+  backoff: exponentialBackoff(storeBackoff, monotonic),
 })
 
 const deliveryWorkerOn = (ports: WorkerPorts): { readonly delivery: Worker; readonly openRequests: () => number } => {
-  const { followers, currentStates, time } = ports
-  const tried = failingWork(time)
+  const { followers, currentStates, monotonic } = ports
+  const tried = failingWork(monotonic)
   const { follower, work, open } = deliveryWorker({
     ...ports,
     ...storesAndBackoff(ports),
@@ -139,7 +139,7 @@ const mailerOn = (ports: WorkerPorts): Worker => {
   const { work, retrying } = mailer({
     ...ports,
     ...storesAndBackoff(ports),
-    failingWork: failingWork(ports.time),
+    failingWork: failingWork(ports.monotonic),
     noticesFollower,
   })
   const observed = {
@@ -152,8 +152,8 @@ const mailerOn = (ports: WorkerPorts): Worker => {
 }
 
 const followUpWorkerOn = (ports: WorkerPorts): Worker => {
-  const { followers, currentStates, time } = ports
-  const tried = failingWork(time)
+  const { followers, currentStates, monotonic } = ports
+  const tried = failingWork(monotonic)
   const { follower, work } = followUpWorker({
     ...ports,
     ...storesAndBackoff(ports),
@@ -176,12 +176,12 @@ const followUpWorkerOn = (ports: WorkerPorts): Worker => {
 
 /** Removes what was kept for so many days, each kind under a lease of its own name, and parks as the eraser does. */
 const retentionWorkerOn = (ports: WorkerPorts): ReadonlyArray<Worker> => {
-  const { followers, time, deliveryRetentionDays, messageRetentionDays } = ports
+  const { followers, monotonic, deliveryRetentionDays, messageRetentionDays } = ports
   const given = { ...ports, ...storesAndBackoff(ports) }
 
   const of = <Document extends Json>(policy: RetentionPolicy<Document>, days: number) => {
     // It tries again after up to an hour.
-    const tried = failingWork(time, Infinity)
+    const tried = failingWork(monotonic, Infinity)
     const { furthestPosition } = followerOf(followers.readModels, policy.projection.name)
     return {
       run: retention({ ...given, failingWork: tried }, policy, days).run,

@@ -1,5 +1,5 @@
 import { phoneFromText, type Phone } from '../../domain/phone.js'
-import type { EventStore, Time } from '../../domain/ports.js'
+import type { EventStore, MonotonicClock } from '../../domain/ports.js'
 import { E, flow, pipe, TE, type TaskEither } from '../../domain/prelude.js'
 import type { InboundText, TextProvider } from '../../domain/text-provider.js'
 import type { LeasedFollower } from '../../projections/subscriptions/leased-follower.js'
@@ -15,7 +15,7 @@ import { withSignedForm } from './signed-form.js'
 
 export type InboundPorts = Omit<ReceivingPorts, 'sharedSender'> & {
   readonly store: Pick<EventStore, 'head'>
-  readonly time: Pick<Time, 'sleep'>
+  readonly monotonic: Pick<MonotonicClock, 'sleep'>
   /** What maintains the read models that tell who wrote to whom. */
   readonly readModelFollowers: ReadonlyArray<ReadModelFollower & Pick<LeasedFollower, 'failure'>>
   /** Counts what concerns nobody here. */
@@ -133,12 +133,12 @@ const newestNotShown: Problem = { kind: 'unavailable', reason: 'the newest messa
  */
 const areNewestShown =
   (
-    { store, time, readModelFollowers, longestWait }: Receiving,
+    { store, monotonic, readModelFollowers, longestWait }: Receiving,
     { text, mark }: InboundText,
   ): TaskEither<Problem, boolean> =>
   async () => {
     if (mayMeanToSender(text, mark) === 'opted_out') return E.right(true)
     const following = readModelFollowers.filter(({ failure }) => failure() === undefined)
     const head = await store.head()
-    return E.isLeft(head) ? head : E.right(await haveCaughtUp(time, following, head.right, longestWait))
+    return E.isLeft(head) ? head : E.right(await haveCaughtUp(monotonic, following, head.right, longestWait))
   }

@@ -1,7 +1,7 @@
 import { isbot } from 'isbot'
 import { openingIdOf } from '../../domain/derived-id.js'
 import { engagement } from '../../domain/engagement.js'
-import type { Clock, EventStore, Logger, Time } from '../../domain/ports.js'
+import type { Clock, EventStore, Logger, MonotonicClock } from '../../domain/ports.js'
 import { E, flow, TE, type Either } from '../../domain/prelude.js'
 import { linkFromPath, linkTarget } from '../../domain/tracked-link.js'
 import type { Queries } from '../../projections/queries.js'
@@ -17,7 +17,7 @@ type LinkPorts = {
   readonly queries: Queries
   /** Maintains the read model that knows the links. */
   readonly readModelFollower: ReadModelFollower
-  readonly time: Pick<Time, 'sleep'>
+  readonly monotonic: Pick<MonotonicClock, 'sleep'>
   readonly clientCommands: ClientCommands
   readonly clock: Clock
   readonly logger: Logger
@@ -65,7 +65,7 @@ const linkAt = async (ports: LinkPorts, path: string): Promise<Either<Problem, L
   if (E.isLeft(found) || found.right !== undefined) return found
   const head = await ports.store.head()
   if (E.isLeft(head)) return head
-  return (await haveCaughtUp(ports.time, [ports.readModelFollower], head.right, longestWait))
+  return (await haveCaughtUp(ports.monotonic, [ports.readModelFollower], head.right, longestWait))
     ? linkShown(ports, named)
     : E.left({ kind: 'unavailable', reason: 'the newest messages are not shown yet' })
 }

@@ -1,6 +1,6 @@
 import { withinLimit } from '../../domain/abortable.js'
 import type { Position } from '../../domain/event.js'
-import type { Time } from '../../domain/ports.js'
+import type { MonotonicClock } from '../../domain/ports.js'
 import { StoreFailed } from '../../domain/store-failed.js'
 import type { LeasedFollower } from '../subscriptions/leased-follower.js'
 
@@ -12,12 +12,12 @@ const longestWait = 10_000
 
 /** @throws StoreFailed where it takes too long, or the process stops */
 export const caughtUp = async (
-  time: Pick<Time, 'sleep'>,
+  monotonic: Pick<MonotonicClock, 'sleep'>,
   { name, caughtUpTo, failure }: AwaitedFollower,
   position: Position,
   stopping: AbortSignal,
 ): Promise<void> => {
-  const isDone = await withinLimit(time, longestWait, async (isOver) => {
+  const isDone = await withinLimit(monotonic, longestWait, async (isOver) => {
     await caughtUpTo(position, AbortSignal.any([isOver, stopping]))
     return failure() === undefined && !stopping.aborted
   })

@@ -4,7 +4,7 @@ import { mostNamed, type ErasureSummary } from '../../domain/erasure.js'
 import type { EventOf, RecordedEvent } from '../../domain/events.js'
 import type { ContactId, DeliveryId, ResendId, WebhookId } from '../../domain/ids.js'
 import { later } from '../../domain/instant.js'
-import type { Clock, EnvelopeFacts, Time } from '../../domain/ports.js'
+import type { Clock, EnvelopeFacts, MonotonicClock } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
 import { resend } from '../../domain/resend.js'
 import { orThrow, StoreFailed } from '../../domain/store-failed.js'
@@ -24,7 +24,7 @@ export type DeliveryErasurePorts = ClosingPorts & {
   readonly documents: Pick<Documents, 'get'>
   /** Maintains the read model that counts what became of bulk resends. */
   readonly resends: AwaitedFollower
-  readonly time: Pick<Time, 'sleep'>
+  readonly monotonic: Pick<MonotonicClock, 'sleep'>
   readonly clock: Pick<Clock, 'now'>
 }
 
@@ -60,7 +60,7 @@ export const eraseDelivery = async (
   // closing event.
   if (closed === undefined && why.why === 'retention')
     for (const { position } of newestOfResends(events).values())
-      await caughtUp(ports.time, ports.resends, position, why.stopping)
+      await caughtUp(ports.monotonic, ports.resends, position, why.stopping)
   const closing = closed ?? closingIn(await closeDelivery(ports, id, why, events))
   if (closing === undefined) return undefined
   await countResends(ports, id, why, events)
@@ -142,13 +142,13 @@ const newestOfResends = (events: ReadonlyArray<RecordedEvent>): ReadonlyMap<Rese
 
 /** Records how far the bulk resends have come that it was part of, while the events that say so are still there. */
 const countResends = async (
-  { documents, resends: counting, commandHandler, time }: DeliveryErasurePorts,
+  { documents, resends: counting, commandHandler, monotonic }: DeliveryErasurePorts,
   id: DeliveryId,
   { envelopeOf, stopping }: Why,
   events: ReadonlyArray<RecordedEvent>,
 ): Promise<void> => {
   for (const [resendId, { position }] of newestOfResends(events)) {
-    await caughtUp(time, counting, position, stopping)
+    await caughtUp(monotonic, counting, position, stopping)
     const shown = orThrow(await documents.get(collectionOf(resends), [resendId])).get(resendId)?.document
     if (shown === undefined) throw new StoreFailed({ kind: 'unavailable', reason: 'a resend is not shown' })
     // A collection holds what its own projection made.

@@ -140,7 +140,7 @@ const decoded = <A>(read: Either<StoreFailure, A>): A | undefined =>
  * dropped first: the rest may take long.
  */
 const erase = async (ports: EraserPorts, event: Requested, stopping: AbortSignal): Promise<void> => {
-  const { commandHandler, documents, reactions, timeline, deliveryFanOut, time } = ports
+  const { commandHandler, documents, reactions, timeline, deliveryFanOut, monotonic } = ports
   const { contact_id: contactId, erasure_id: erasureId } = event.data
   // It comes again where one before it had not ended, and would wait for attempts once more.
   const { state } = orThrow(await commandHandler.load(erasure, erasureId))
@@ -148,16 +148,16 @@ const erase = async (ports: EraserPorts, event: Requested, stopping: AbortSignal
   const dropping = { why: 'contact-erased', envelopeOf: (id: string) => envelopeOf(event, id), stopping } as const
   let newest = await closeContact(ports, event)
   await eraseDeliveries(ports, contactId, dropping)
-  await caughtUp(time, reactions, newest, stopping)
-  await caughtUp(time, timeline, newest, stopping)
+  await caughtUp(monotonic, reactions, newest, stopping)
+  await caughtUp(monotonic, timeline, newest, stopping)
   for await (const leads of entriesOf(documents, contactId, 'lead', stopping)) {
     const ends = leads.map((entry) =>
       eraseEngagement(ports, event, entry['next_engagement_id'] as EngagementId, stopping),
     )
     newest = furthest(newest, ...(await Promise.all(ends)))
   }
-  await caughtUp(time, deliveryFanOut, newest, stopping)
-  await caughtUp(time, ports.messages, newest, stopping)
+  await caughtUp(monotonic, deliveryFanOut, newest, stopping)
+  await caughtUp(monotonic, ports.messages, newest, stopping)
   await eraseMessages(ports, event.data, erasureOf(ports, event, stopping))
   for await (const leads of entriesOf(documents, contactId, 'lead', stopping)) {
     const ends = leads.map((entry) => eraseLead(ports, event, entry['lead_id'] as LeadId))
@@ -165,9 +165,9 @@ const erase = async (ports: EraserPorts, event: Requested, stopping: AbortSignal
   }
   // The fan-out made its last deliveries due before the leads were closed, so a timeline that shows their ends shows
   // these too.
-  await caughtUp(time, timeline, newest, stopping)
+  await caughtUp(monotonic, timeline, newest, stopping)
   const { mayBeUnderWay, ...summary } = await eraseDeliveries(ports, contactId, dropping)
-  if (mayBeUnderWay) await time.sleep(longestAttempt, stopping)
+  if (mayBeUnderWay) await monotonic.sleep(longestAttempt, stopping)
   stopping.throwIfAborted()
   const command = { type: 'CompleteErasure', summary } as const
   const envelope = envelopeOf(event, 'completed')

@@ -4,7 +4,7 @@ import { millisecondsOf, type Instant } from '../../domain/instant.js'
 import type { MessageId } from '../../domain/ids.js'
 import { isOutbound, message, type OutboundMessage } from '../../domain/message.js'
 import { settlingTime, type Messenger, type OutgoingMessage, type Settled } from '../../domain/messenger.js'
-import type { Clock, EnvelopeFacts, Logger, Time } from '../../domain/ports.js'
+import type { Clock, EnvelopeFacts, Logger, MonotonicClock } from '../../domain/ports.js'
 import { orThrow } from '../../domain/store-failed.js'
 import { streamOf } from '../../domain/stream-name.js'
 import { executedOrThrow } from '../parking/final-failure.js'
@@ -13,7 +13,7 @@ import type { ClosingPorts } from './stream-closing.js'
 export type CopyPorts = ClosingPorts & {
   readonly messenger: Pick<Messenger, 'settle'>
   readonly clock: Pick<Clock, 'now'>
-  readonly time: Pick<Time, 'sleep'>
+  readonly monotonic: Pick<MonotonicClock, 'sleep'>
   readonly logger: Logger
 }
 
@@ -34,13 +34,13 @@ export const findCopy = async (
   envelope: EnvelopeFacts,
   stopping: AbortSignal,
 ): Promise<void> => {
-  const { store, commandHandler, clock, time, logger } = ports
+  const { store, commandHandler, clock, monotonic, logger } = ports
   const unsettled = unsettledIn(orThrow(await store.read(streamOf(message, id))).events)
   const to = unsettled && (await numberOf())
   if (unsettled === undefined || to === undefined) return
   const { text, begunAt, sender: from, lost } = unsettled
   const age = millisecondsOf(clock.now()) - millisecondsOf(begunAt)
-  if (age < settlingTime) await time.sleep(settlingTime - age, stopping)
+  if (age < settlingTime) await monotonic.sleep(settlingTime - age, stopping)
   stopping.throwIfAborted()
   const outgoing = { id, to, text, from, validUntil: undefined }
   const found = await askedFor(ports, { outgoing, since: begunAt, known: new Set(lost) }, stopping)
@@ -68,7 +68,7 @@ type Question = {
 }
 
 const askedFor = async (
-  { messenger, time }: CopyPorts,
+  { messenger, monotonic }: CopyPorts,
   { outgoing, since, known }: Question,
   stopping: AbortSignal,
 ): Promise<Settled> => {
@@ -78,7 +78,7 @@ const askedFor = async (
     // A stop may have cut off the question, too.
     stopping.throwIfAborted()
     if (asked === mostAsked) return found
-    await time.sleep(settlingTime, stopping)
+    await monotonic.sleep(settlingTime, stopping)
     stopping.throwIfAborted()
   }
 }

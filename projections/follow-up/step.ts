@@ -51,8 +51,8 @@ const decisionHoldsFor = 1_000
  * @throws FailedForGood, and where a store fails
  */
 export const takeStep = async (ports: StepPorts, lease: Lease, id: EngagementId): Promise<Position | undefined> => {
-  const { commandHandler, clock, time } = ports
-  const madeAt = time.now()
+  const { commandHandler, clock, monotonic } = ports
+  const madeAt = monotonic.now()
   const { state, last } = await loadOrThrow(commandHandler, engagement, id)
   if (state.kind !== 'started' || state.followUp === undefined) return undefined
   if (state.ended) return closeLastMessage(ports, lease, state)
@@ -77,7 +77,7 @@ export const takeStep = async (ports: StepPorts, lease: Lease, id: EngagementId)
     const isNew = followUp.messageId !== next.messageId || lastMessage?.kind === 'unknown'
     // Its engagement has recorded that it is begun: unless the store was away since, nothing has changed.
     const isStillDecided = async (): Promise<boolean> =>
-      time.now() - madeAt <= decisionHoldsFor || (await wouldSend(ports, known, state))
+      monotonic.now() - madeAt <= decisionHoldsFor || (await wouldSend(ports, known, state))
     return sendStep(ports, parties, { isStillDecided, ...sending }, next, isNew ? last : undefined)
   }
   if (next.kind === 'postpone') return postponeStep(ports, lease, id, parties.account, next, now)

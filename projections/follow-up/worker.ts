@@ -45,7 +45,7 @@ export const followUpWorker = (
   const ports: TaskPorts = {
     ...given,
     rates,
-    reservations: segmentReservations(given.time),
+    reservations: segmentReservations(given.monotonic),
     consentsUnderCheck: new Set<EngagementId>(),
   }
   const tasks = tasksOf(ports, (name) => shards.get(name))

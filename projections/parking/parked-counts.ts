@@ -1,6 +1,6 @@
 import { withinLimit } from '../../domain/abortable.js'
 import { E } from '../../domain/prelude.js'
-import type { Time } from '../../domain/ports.js'
+import type { MonotonicClock } from '../../domain/ports.js'
 import { longestLook, type Queries } from '../queries.js'
 import { parkedEvents } from '../read-models/parked-events.js'
 
@@ -12,13 +12,13 @@ const mostParked = 100
 
 /** How many events each process manager has parked; undefined where the read model does not answer. */
 export const parkedCounts =
-  ({ page }: Pick<Queries, 'page'>, processManagers: ReadonlyArray<string>, time: Pick<Time, 'sleep'>) =>
+  ({ page }: Pick<Queries, 'page'>, processManagers: ReadonlyArray<string>, monotonic: Pick<MonotonicClock, 'sleep'>) =>
   async (): Promise<ReadonlyArray<ParkedCount> | undefined> => {
     const count = async (processManager: string): Promise<ParkedCount | undefined> => {
       const query = { index: 'by_process_manager', equals: [processManager], limit: mostParked }
       const found = await page(parkedEvents, query)
       return E.isLeft(found) ? undefined : { processManager, events: found.right.length }
     }
-    const counts = await withinLimit(time, longestLook, () => Promise.all(processManagers.map(count)))
+    const counts = await withinLimit(monotonic, longestLook, () => Promise.all(processManagers.map(count)))
     return counts?.every((count) => count !== undefined) === true ? counts : undefined
   }

@@ -1,6 +1,6 @@
 import { withinLimit } from '../../domain/abortable.js'
 import { beginning, furthest, type Position } from '../../domain/event.js'
-import type { EventBatch, EventStore, Logger, StoreFailure, Time } from '../../domain/ports.js'
+import type { EventBatch, EventStore, Logger, MonotonicClock, StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { orThrow } from '../../domain/store-failed.js'
 import type { Collection, Documents } from '../ports.js'
@@ -59,7 +59,7 @@ const longestFlush = 1_000
 
 type SavingPorts = {
   readonly store: Pick<EventStore, 'checkpoint' | 'saveCheckpoint'>
-  readonly time: Pick<Time, 'sleep'>
+  readonly monotonic: Pick<MonotonicClock, 'sleep'>
   readonly logger: Pick<Logger, 'warn'>
 }
 
@@ -72,9 +72,9 @@ type SavingPorts = {
 export const alsoInEventStore = (
   checkpoint: Checkpoint,
   name: string,
-  { store, time, logger }: SavingPorts,
+  { store, monotonic, logger }: SavingPorts,
 ): Checkpoint => {
-  const pause = exponentialBackoff(savedAfter, time)
+  const pause = exponentialBackoff(savedAfter, monotonic)
   const ending = new AbortController()
   let saved = beginning
   let handled = beginning
@@ -123,7 +123,7 @@ export const alsoInEventStore = (
     flush: async (position) => {
       await checkpoint.flush(position)
       ending.abort()
-      await withinLimit(time, longestFlush, async () => {
+      await withinLimit(monotonic, longestFlush, async () => {
         await saving
         if (handled > saved) await save()
       })

@@ -3,7 +3,7 @@ import { abortable, neverAborted } from '../../domain/abortable.js'
 import { approximateBytes } from '../../domain/approximate-size.js'
 import { beginning, type Position } from '../../domain/event.js'
 import type { RecordedEvent } from '../../domain/events.js'
-import type { EventStore, Time } from '../../domain/ports.js'
+import type { EventStore, MonotonicClock } from '../../domain/ports.js'
 import { orThrow, UndecodableEvent } from '../../domain/store-failed.js'
 import type { Collection, Documents, Stored } from '../ports.js'
 import { CannotFollow, changesOf, collectionOf, keysToRead, writtenOrThrow, type AnyProjection } from '../projection.js'
@@ -81,7 +81,7 @@ const gathering = 50
  * there are no documents yet, all of them are missing. After an interruption they go on together, from where the one
  * came to that is furthest behind. One that can't be built holds up no other: then each goes on alone.
  */
-export const buildTogether = (time: Pick<Time, 'sleep'>): Build => {
+export const buildTogether = (monotonic: Pick<MonotonicClock, 'sleep'>): Build => {
   /** What still takes in what is found missing. */
   let gathered: Pass | undefined
 
@@ -89,7 +89,7 @@ export const buildTogether = (time: Pick<Time, 'sleep'>): Build => {
     const targets: Array<TargetAtCheckpoint> = []
     const signals: Array<AbortSignal> = []
     const fold = async (): Promise<void> => {
-      await time.sleep(gathering, neverAborted)
+      await monotonic.sleep(gathering, neverAborted)
       gathered = undefined
       if (targets.length > 1) await foldLog(targets, store, () => undefined, AbortSignal.any(signals))
     }

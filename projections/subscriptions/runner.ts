@@ -1,4 +1,4 @@
-import type { EventBatch, Time } from '../../domain/ports.js'
+import type { EventBatch, MonotonicClock } from '../../domain/ports.js'
 import { beginning } from '../../domain/event.js'
 import { E } from '../../domain/prelude.js'
 import { orThrow } from '../../domain/store-failed.js'
@@ -16,7 +16,7 @@ const idleDelay = 800
 const none: ReadonlyMap<string, Stored> = new Map()
 
 type RunnerPorts = FollowPorts & {
-  readonly time: Pick<Time, 'sleep'>
+  readonly monotonic: Pick<MonotonicClock, 'sleep'>
   readonly documents: Documents
   /** How it is built where it is missing. */
   readonly build: Build
@@ -44,7 +44,7 @@ export type RunningProjection = RunningFollower & {
  * goes on from where it came to.
  */
 export const runProjection = (projection: AnyProjection, ports: RunnerPorts): RunningProjection => {
-  const { store, documents, logger, time, build, isWaitedFor } = ports
+  const { store, documents, logger, monotonic, build, isWaitedFor } = ports
   const collection = collectionOf(projection)
   let saved = beginning
   /** Batches since the last one that was saved. */
@@ -66,7 +66,7 @@ export const runProjection = (projection: AnyProjection, ports: RunnerPorts): Ru
   const saveSoon = async (): Promise<void> => {
     if (isSavingSoon) return
     isSavingSoon = true
-    await time.sleep(idleDelay, stopping.signal)
+    await monotonic.sleep(idleDelay, stopping.signal)
     isSavingSoon = false
     await afterOtherWrites(async () => {
       if (handled > saved && !stopping.signal.aborted) await documents.apply(collection, [], handled)

@@ -3,7 +3,7 @@ import Database from 'better-sqlite3'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
-import { monotonicTime } from '../../adapters/node/monotonic-time.js'
+import { monotonicClock } from '../../adapters/node/monotonic-clock.js'
 import { openLogReader } from '../../adapters/sqlite/log-reader.js'
 import { neverAborted } from '../../domain/abortable.js'
 import { beginning } from '../../domain/event.js'
@@ -157,7 +157,7 @@ const rawScan = (directory: string): number => {
 
 /** Seconds that the adapter takes to read the events of these categories. */
 const scanOf = async (directory: string, wanted: ReadonlyArray<Category>): Promise<number> => {
-  const { log, close } = orFail(openLogReader(directory, monotonicTime))
+  const { log, close } = orFail(openLogReader(directory, monotonicClock))
   const started = performance.now()
   for await (const _batch of log.history(beginning, wanted, neverAborted));
   const seconds = (performance.now() - started) / 1000

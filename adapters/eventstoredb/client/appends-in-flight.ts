@@ -1,8 +1,8 @@
 import type { AppendResult, EventStoreDBClient } from '@eventstore/db-client'
 import { createRequire } from 'node:module'
 import { withinLimit } from '../../../domain/abortable.js'
-import type { Time } from '../../../domain/ports.js'
-import { monotonicTime } from '../../node/monotonic-time.js'
+import type { MonotonicClock } from '../../../domain/ports.js'
+import { monotonicClock } from '../../node/monotonic-clock.js'
 
 /**
  * Keeps appends and disposals apart. The driver holds the appends that wait for an answer in one table for the whole
@@ -55,11 +55,14 @@ const longestWait = 6_000
 /**
  * The driver cancels all calls of the client at once, and then waits until each of them has ended: one may never do so.
  */
-export const disposeOf = async (client: EventStoreDBClient, time: Pick<Time, 'sleep'>): Promise<void> => {
-  await withinLimit(time, longestWait, () => client.dispose())
+export const disposeOf = async (
+  client: EventStoreDBClient,
+  monotonic: Pick<MonotonicClock, 'sleep'>,
+): Promise<void> => {
+  await withinLimit(monotonic, longestWait, () => client.dispose())
 }
 
-export const appendsInFlight = (time: Time): AppendsInFlight => {
+export const appendsInFlight = (monotonic: MonotonicClock): AppendsInFlight => {
   let inFlight = 0
   let unanswered = 0
   let disposing: Promise<void> | undefined
@@ -70,9 +73,9 @@ export const appendsInFlight = (time: Time): AppendsInFlight => {
     if (inFlight > 0) {
       const idle = new AbortController()
       onIdle = () => idle.abort()
-      await time.sleep(longestWait, idle.signal)
+      await monotonic.sleep(longestWait, idle.signal)
     }
-    await disposeOf(client, time)
+    await disposeOf(client, monotonic)
     // The calls that were cancelled report it on the next turn of the event loop.
     await new Promise(setImmediate)
   }
@@ -112,4 +115,4 @@ export const appendsInFlight = (time: Time): AppendsInFlight => {
 }
 
 /** One for the whole process, as the driver's table is. */
-export const appendsOfThisProcess = appendsInFlight(monotonicTime)
+export const appendsOfThisProcess = appendsInFlight(monotonicClock)

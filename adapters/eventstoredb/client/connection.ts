@@ -1,6 +1,6 @@
 import { E, type Either } from '../../../domain/prelude.js'
-import type { Time } from '../../../domain/ports.js'
-import { monotonicTime } from '../../node/monotonic-time.js'
+import type { MonotonicClock } from '../../../domain/ports.js'
+import { monotonicClock } from '../../node/monotonic-clock.js'
 import { appendsOfThisProcess, disposeOf } from './appends-in-flight.js'
 import { reconnectingClient, type ReconnectingClient } from './reconnecting-client.js'
 
@@ -76,7 +76,7 @@ type Unusable = { readonly kind: 'no-connection-string' } | ({ readonly kind: 'u
  * Left when `url` can't be used. Of what is wrong with it only the name of an option is said, because it may hold a
  * password.
  */
-export const connect = (url: string, time: Time = monotonicTime): Either<Unusable, Connection> => {
+export const connect = (url: string, monotonic: MonotonicClock = monotonicClock): Either<Unusable, Connection> => {
   const options = optionsOf(url)
   if (!options.every(isKnown)) return E.left({ kind: 'no-connection-string' })
   const changed = pinned.find(({ option, must }) =>
@@ -84,8 +84,8 @@ export const connect = (url: string, time: Time = monotonicTime): Either<Unusabl
   )
   if (changed !== undefined) return E.left({ kind: 'unusable-option', ...changed })
   try {
-    const appends = reconnectingClient(url, appendsOfThisProcess.dispose, time)
-    const reads = reconnectingClient(url, (client) => disposeOf(client, time), time)
+    const appends = reconnectingClient(url, appendsOfThisProcess.dispose, monotonic)
+    const reads = reconnectingClient(url, (client) => disposeOf(client, monotonic), monotonic)
     return E.right({
       appends,
       reads,

@@ -1,5 +1,5 @@
 import { EventStoreDBClient } from '@eventstore/db-client'
-import type { Time } from '../../../domain/ports.js'
+import type { MonotonicClock } from '../../../domain/ports.js'
 import type { ErrorClass } from './error-classification.js'
 
 /**
@@ -25,7 +25,7 @@ const shortestLife = 1_000
 export const reconnectingClient = (
   url: string,
   dispose: (client: EventStoreDBClient) => Promise<void>,
-  { now }: Pick<Time, 'now'>,
+  { now }: Pick<MonotonicClock, 'now'>,
 ): ReconnectingClient => {
   let client = EventStoreDBClient.connectionString(url)
   let createdAt = now()

@@ -1,6 +1,6 @@
 import { categories as allCategories, type Category } from '../../../domain/events.js'
 import type { Position } from '../../../domain/event.js'
-import type { EventBatch, Time } from '../../../domain/ports.js'
+import type { EventBatch, MonotonicClock } from '../../../domain/ports.js'
 import { StoreFailed } from '../../../domain/store-failed.js'
 import { backoffAfter } from '../../../projections/subscriptions/retries/backoff.js'
 import { decodedPart, type EntryBatch } from '../../in-process/log-tail.js'
@@ -28,7 +28,7 @@ export type ResubscribingReader = {
 export const resubscribingReader = (
   client: ReconnectingClient,
   policy: RetryPolicy,
-  time: Time,
+  monotonic: MonotonicClock,
 ): ResubscribingReader => {
   async function* follow({ after, categories, signal, retryFor }: LogPart): AsyncGenerator<CatchUpBatch> {
     // With the checkpoints and the truncations, which are no events of ours: where one is the head nobody would come to
@@ -37,19 +37,20 @@ export const resubscribingReader = (
     const prefixes = [...own, ...allCategories.map((category) => `${metadataPrefix}${category}-`)]
     let position = after
     let failures = 0
-    let answeredAt = time.now()
+    let answeredAt = monotonic.now()
     while (!signal.aborted) {
       try {
         for await (const batch of catchUp(client, position, prefixes, signal)) {
           failures = 0
-          answeredAt = time.now()
+          answeredAt = monotonic.now()
           position = batch.position
           yield batch
         }
       } catch (error) {
         if (!(error instanceof SubscriptionDropped)) throw error
-        if (time.now() - answeredAt > retryFor) throw new StoreFailed({ kind: 'unavailable', reason: error.message })
-        await time.sleep(backoffAfter(policy.backoff, failures), signal)
+        if (monotonic.now() - answeredAt > retryFor)
+          throw new StoreFailed({ kind: 'unavailable', reason: error.message })
+        await monotonic.sleep(backoffAfter(policy.backoff, failures), signal)
         failures += 1
       }
     }

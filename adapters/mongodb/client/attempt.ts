@@ -1,8 +1,8 @@
 import type { Db } from 'mongodb'
 import { over } from '../../../domain/abortable.js'
-import type { StoreFailure, Time } from '../../../domain/ports.js'
+import type { MonotonicClock, StoreFailure } from '../../../domain/ports.js'
 import type { Either } from '../../../domain/prelude.js'
-import { monotonicTime } from '../../node/monotonic-time.js'
+import { monotonicClock } from '../../node/monotonic-clock.js'
 import { OperationFailed, tryCatch } from '../failure.js'
 
 /**
@@ -19,7 +19,7 @@ const grace = 1_000
  * hangs the client is closed to connect anew (`hangs.ts`), and nobody else would end that one.
  */
 export const attemptOn =
-  ({ client }: Pick<Db, 'client'>, { sleep }: Pick<Time, 'sleep'> = monotonicTime): Attempt =>
+  ({ client }: Pick<Db, 'client'>, { sleep }: Pick<MonotonicClock, 'sleep'> = monotonicClock): Attempt =>
   async (operation) => {
     const givenUp = new AbortController()
     const ended = new AbortController()

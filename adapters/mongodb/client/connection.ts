@@ -2,7 +2,7 @@ import { MongoClient, ReadConcern, type Db, type MongoClientOptions } from 'mong
 import { withinLimit } from '../../../domain/abortable.js'
 import type { Logger, StoreFailure } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
-import { monotonicTime } from '../../node/monotonic-time.js'
+import { monotonicClock } from '../../node/monotonic-clock.js'
 import { tryCatch } from '../failure.js'
 import { hangsOf } from './hangs.js'
 import { tlsFiles } from './tls-files.js'
@@ -175,13 +175,13 @@ const stayConnected = async (connecting: Connecting): Promise<void> => {
   const { client, logger, signal } = connecting
   // Each operation that is under way listens to it: more listeners than Node's limit are no leak here.
   client.setMaxListeners(0)
-  const { isHung } = hangsOf(client, longest, monotonicTime.now)
+  const { isHung } = hangsOf(client, longest, monotonicClock.now)
   const isStopping = (): boolean => signal.aborted
   while (!isStopping()) {
     await untilConnected(connecting)
     // At two looks in a row: after a pause of this process the first may come before the answers that are there.
-    for (let looks = 0; looks < 2 && !isStopping(); looks = isHung(monotonicTime.now()) ? looks + 1 : 0)
-      await monotonicTime.sleep(interval, signal)
+    for (let looks = 0; looks < 2 && !isStopping(); looks = isHung(monotonicClock.now()) ? looks + 1 : 0)
+      await monotonicClock.sleep(interval, signal)
     if (isStopping()) return
     logger.warn({}, 'MongoDB was asked something that never ends: the client connects anew')
     if (!(await isClosed(client)) && !isStopping()) throw new Error('the client of MongoDB can not be closed')
@@ -193,7 +193,7 @@ const longestClose = timeouts.serverSelectionTimeoutMS + timeouts.waitQueueTimeo
 
 /** False where it does not end: a close writes to the server too, and may hang as any command does (`hangs.ts`). */
 const isClosed = async (client: MongoClient): Promise<boolean> =>
-  (await withinLimit(monotonicTime, longestClose, () => client.close().then(() => true))) ?? false
+  (await withinLimit(monotonicClock, longestClose, () => client.close().then(() => true))) ?? false
 
 /**
  * The driver reconnects by itself, but for the first connection it makes one attempt only, and begins the next one from
@@ -219,7 +219,7 @@ const untilConnected = async ({ client, logger, signal, tell }: Connecting): Pro
       reason = connected.left.reason
       logger.warn({ reason }, 'MongoDB is not there yet')
     }
-    await monotonicTime.sleep(interval, signal)
+    await monotonicClock.sleep(interval, signal)
   }
   if (reason !== undefined && !isStopping()) logger.info({}, 'MongoDB is there')
 }

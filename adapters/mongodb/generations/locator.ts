@@ -1,5 +1,5 @@
 import { MongoServerError } from 'mongodb'
-import type { Time } from '../../../domain/ports.js'
+import type { MonotonicClock } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
 import type { Collection } from '../../../projections/ports.js'
 import { generationName, prefixOf, type GenerationRegistry, type Place } from './registry.js'
@@ -40,7 +40,10 @@ type CachedLocation = { readonly place: Place; readonly at: number; readonly isC
  */
 const cachedFor = 1_000
 
-export const generationLocator = (registry: GenerationRegistry, { now }: Pick<Time, 'now'>): GenerationLocator => {
+export const generationLocator = (
+  registry: GenerationRegistry,
+  { now }: Pick<MonotonicClock, 'now'>,
+): GenerationLocator => {
   const cache = new Map<string, CachedLocation>()
 
   const store = (collection: Collection, place: Place, isConfirmed: boolean): void => {

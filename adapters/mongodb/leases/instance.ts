@@ -1,5 +1,5 @@
 import { aborted } from '../../../domain/abortable.js'
-import type { Logger, Time } from '../../../domain/ports.js'
+import type { Logger, MonotonicClock } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import type { Attempt } from '../client/attempt.js'
 import { ownLeases, type Share } from './own-leases.js'
@@ -15,7 +15,7 @@ type InstancePorts = {
   readonly leases: LeaseRecords
   readonly shares: ReadonlyArray<Share>
   readonly stopping: AbortSignal
-  readonly time: Time
+  readonly monotonic: MonotonicClock
   readonly lifetime: () => number
   readonly timing: Timing
   readonly logger: Logger
@@ -45,9 +45,9 @@ type Sent = { readonly at: number; readonly inLife: number }
 export const liveAs = async (
   id: string,
   joined: Sent,
-  { attempt, instances, leases, shares, stopping, time, lifetime, timing, logger }: InstancePorts,
+  { attempt, instances, leases, shares, stopping, monotonic, lifetime, timing, logger }: InstancePorts,
 ): Promise<void> => {
-  const liveness = livenessSince(joined.inLife, timing, { now: lifetime, sleep: time.sleep }, (reason) =>
+  const liveness = livenessSince(joined.inLife, timing, { now: lifetime, sleep: monotonic.sleep }, (reason) =>
     logger.warn({ instance: id, names: own.count(), reason }, 'this process lost its leases, and joins anew'),
   )
   const own = ownLeases(releasesBy(attempt, leases), liveness)
@@ -75,8 +75,8 @@ export const liveAs = async (
     let isAcknowledged = true
     while (!liveness.ended.aborted) {
       if (isAcknowledged) rebalancingNow ??= rebalanceOrWarn(sent.at).finally(() => (rebalancingNow = undefined))
-      await time.sleep(timing.heartbeatEvery - (time.now() - sent.at), liveness.ended)
-      sent = { at: time.now(), inLife: lifetime() }
+      await monotonic.sleep(timing.heartbeatEvery - (monotonic.now() - sent.at), liveness.ended)
+      sent = { at: monotonic.now(), inLife: lifetime() }
       isAcknowledged = liveness.isAlive() && (await heartbeat(sent))
     }
     await rebalancingNow

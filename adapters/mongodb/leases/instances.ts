@@ -1,5 +1,5 @@
 import type { Db } from 'mongodb'
-import type { Time } from '../../../domain/ports.js'
+import type { MonotonicClock } from '../../../domain/ports.js'
 
 /**
  * An instance as the others see it. `heartbeat` only has to change: it is a count, and no clock is compared with it.
@@ -22,7 +22,7 @@ export type Instances = {
 type Observation = { readonly heartbeat: number; readonly since: number }
 
 /** An instance is dead when its heartbeat has not changed for `lease` milliseconds by our clock. */
-export const instancesIn = (db: Db, { now }: Pick<Time, 'now'>, lease: number): Instances => {
+export const instancesIn = (db: Db, { now }: Pick<MonotonicClock, 'now'>, lease: number): Instances => {
   // The name of the collection stays: while a service is upgraded, processes of older versions use it too.
   const instances = db.collection<InstanceRecord>('members')
   let observations: ReadonlyMap<string, Observation> = new Map()

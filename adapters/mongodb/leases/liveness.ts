@@ -1,4 +1,4 @@
-import type { Time } from '../../../domain/ports.js'
+import type { MonotonicClock } from '../../../domain/ports.js'
 
 /** All in milliseconds. */
 export type Timing = {
@@ -33,7 +33,7 @@ export type Liveness = {
 export const livenessSince = (
   joinedAt: number,
   { lease, margin }: Timing,
-  { now, sleep }: Time,
+  { now, sleep }: MonotonicClock,
   onLost: (reason: string) => void,
 ): Liveness => {
   const ended = new AbortController()

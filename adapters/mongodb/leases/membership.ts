@@ -1,10 +1,10 @@
 import type { Db } from 'mongodb'
 import { neverAborted } from '../../../domain/abortable.js'
-import type { Logger, Time } from '../../../domain/ports.js'
+import type { Logger, MonotonicClock } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import type { Membership } from '../../../projections/subscriptions/leases.js'
 import { lifetime as lifetimeOfProcess } from '../../node/lifetime.js'
-import { monotonicTime } from '../../node/monotonic-time.js'
+import { monotonicClock } from '../../node/monotonic-clock.js'
 import { attemptOn } from '../client/attempt.js'
 import type { Share } from './own-leases.js'
 import { leaseRecordsIn } from './lease-records.js'
@@ -17,7 +17,7 @@ type MongoMembershipPorts = {
   /** A fresh one at each call. */
   readonly newId: () => string
   readonly logger: Logger
-  readonly time?: Time
+  readonly monotonic?: MonotonicClock
   /** Milliseconds that count against the leases of this process: they go on while its machine is paused. */
   readonly lifetime?: () => number
   readonly timing?: Timing
@@ -31,13 +31,13 @@ export const mongoMembership = ({
   db,
   newId,
   logger,
-  time = monotonicTime,
+  monotonic = monotonicClock,
   lifetime = lifetimeOfProcess,
   timing = standardTiming,
 }: MongoMembershipPorts): Membership => {
   const shares: Array<Share> = []
   const stopping = new AbortController()
-  const instances = instancesIn(db, time, timing.lease)
+  const instances = instancesIn(db, monotonic, timing.lease)
   const leases = leaseRecordsIn(db)
   const attempt = attemptOn(db)
   /**
@@ -61,7 +61,7 @@ export const mongoMembership = ({
   const run = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
       const id = newId()
-      const sent = { at: time.now(), inLife: lifetime() }
+      const sent = { at: monotonic.now(), inLife: lifetime() }
       const joined = await attempt((givenUp) => join(id, givenUp))
       if (E.isRight(joined))
         await liveAs(id, sent, {
@@ -70,12 +70,12 @@ export const mongoMembership = ({
           leases,
           shares,
           stopping: stopping.signal,
-          time,
+          monotonic,
           lifetime,
           timing,
           logger,
         })
-      else await time.sleep(timing.heartbeatEvery, stopping.signal)
+      else await monotonic.sleep(timing.heartbeatEvery, stopping.signal)
     }
     await attempt(() => instances.remove(formerIds))
   }
@@ -85,7 +85,7 @@ export const mongoMembership = ({
       // On the next turn of the event loop, so that the join names everything that is shared on this one.
       running ??= Promise.resolve().then(run)
     },
-    isDoneElsewhere: (work) => attempt(() => isDoneByAny(work, { instances, time, timing })),
+    isDoneElsewhere: (work) => attempt(() => isDoneByAny(work, { instances, monotonic, timing })),
     leave: async () => {
       stopping.abort()
       await running
@@ -98,9 +98,9 @@ const isDoneByAny = async (
   work: string,
   {
     instances: { observe },
-    time: { now, sleep },
+    monotonic: { now, sleep },
     timing,
-  }: { readonly instances: Pick<Instances, 'observe'>; readonly time: Time; readonly timing: Timing },
+  }: { readonly instances: Pick<Instances, 'observe'>; readonly monotonic: MonotonicClock; readonly timing: Timing },
 ): Promise<boolean> => {
   const doing = async () => (await observe(now())).living.filter((one) => one.work.includes(work))
   let living = await doing()

@@ -1,9 +1,9 @@
-import type { Time } from '../../../domain/ports.js'
+import type { MonotonicClock } from '../../../domain/ports.js'
 import { isTimeout, OperationFailed } from '../failure.js'
 import { adaptiveBatchSize } from './batch-size.js'
 
 /** Writes any number of documents, batch by batch, and no more once `givenUp` aborts. Throws what `write` throws. */
-export const batchesAt = ({ now }: Pick<Time, 'now'>) => {
+export const batchesAt = ({ now }: Pick<MonotonicClock, 'now'>) => {
   const size = adaptiveBatchSize()
   return async <A>(
     all: ReadonlyArray<A>,

@@ -1,8 +1,8 @@
 import { isIP } from 'node:net'
-import type { Time } from '../../../domain/ports.js'
+import type { MonotonicClock } from '../../../domain/ports.js'
 import { withinLimit } from '../../../domain/abortable.js'
 import { hostOf, webAddressFromText, withoutFinalDot } from '../../../domain/web-address.js'
-import { monotonicTime } from '../../node/monotonic-time.js'
+import { monotonicClock } from '../../node/monotonic-clock.js'
 import { isPublicAddress } from './public-address.js'
 import { isLocalName } from './local-name.js'
 import { systemResolve, type Resolve } from './resolve.js'
@@ -19,25 +19,25 @@ export const webhookUrlProblem = async (
   text: string,
   allowPrivate: boolean,
   resolve: Resolve = system,
-  time: Time = monotonicTime,
+  monotonic: MonotonicClock = monotonicClock,
 ): Promise<string | undefined> => {
   const url = webAddressFromText(text)
   if (url === undefined) return 'must be an http or https URL'
   if (url.username !== '' || url.password !== '') return 'must not hold credentials'
-  if (allowPrivate || (await isPublicHost(withoutFinalDot(hostOf(url)), resolve, time))) return undefined
+  if (allowPrivate || (await isPublicHost(withoutFinalDot(hostOf(url)), resolve, monotonic))) return undefined
   return 'must not lead to a private address'
 }
 
-const isPublicHost = async (host: string, resolve: Resolve, time: Time): Promise<boolean> => {
+const isPublicHost = async (host: string, resolve: Resolve, monotonic: MonotonicClock): Promise<boolean> => {
   if (isIP(host) !== 0) return isPublicAddress(host)
   if (isLocalName(host)) return false
-  const addresses = await resolvedInTime(host, resolve, time)
+  const addresses = await resolvedInTime(host, resolve, monotonic)
   return addresses.every(({ address }) => isPublicAddress(address))
 }
 
-const resolvedInTime = async (host: string, resolve: Resolve, time: Time): ReturnType<Resolve> => {
+const resolvedInTime = async (host: string, resolve: Resolve, monotonic: MonotonicClock): ReturnType<Resolve> => {
   try {
-    return (await withinLimit(time, longestLookup, () => resolve(host))) ?? []
+    return (await withinLimit(monotonic, longestLookup, () => resolve(host))) ?? []
   } catch {
     return []
   }

@@ -1,5 +1,5 @@
 import { constants, setPriority } from 'node:os'
-import { monotonicTime } from '../../../adapters/node/monotonic-time.js'
+import { monotonicClock } from '../../../adapters/node/monotonic-clock.js'
 import { openLogReader } from '../../../adapters/sqlite/log-reader.js'
 import type { Position } from '../../../domain/event.js'
 import type { LogReader } from '../../../domain/ports.js'
@@ -15,7 +15,7 @@ type OpenLog = { readonly log: LogReader; readonly close: () => Promise<void> }
 /** The log that the settings name, to be read beside a service that runs or does not. Left: one sentence. */
 export const openLog = async ({ dataDir, eventStoreUrl }: Config): Promise<Either<string, OpenLog>> => {
   if (eventStoreUrl === undefined) {
-    const opened = openLogReader(dataDir, monotonicTime)
+    const opened = openLogReader(dataDir, monotonicClock)
     return E.isLeft(opened) ? E.left(`DATA_DIR: ${opened.left.reason}.`) : opened
   }
   const server = await logServer(eventStoreUrl)

@@ -1,7 +1,7 @@
 import { randomIds } from '../../../adapters/node/ids.js'
 import { wallTime } from '../../../adapters/node/clock.js'
 import { jsonLogger } from '../../../adapters/node/logger.js'
-import { monotonicTime } from '../../../adapters/node/monotonic-time.js'
+import { monotonicClock } from '../../../adapters/node/monotonic-clock.js'
 import { account } from '../../../domain/account.js'
 import { contact } from '../../../domain/contact.js'
 import { conversion } from '../../../domain/conversion.js'
@@ -92,7 +92,8 @@ const toolsOn = (config: Config, stores: Stores, began: number) => {
     set: (instant: Instant): void => void (now = instant),
   }
   const ids = randomIds(clock)
-  const { commandHandler, reactor } = commandSide(stores, { clock, logger: jsonLogger('silent'), time: monotonicTime })
+  const logger = jsonLogger('silent')
+  const { commandHandler, reactor } = commandSide(stores, { clock, logger, monotonic: monotonicClock })
 
   /**
    * Gives all events that come of it; none where it is refused: an engagement that has ended hears no more outcomes.

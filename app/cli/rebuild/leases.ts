@@ -1,4 +1,4 @@
-import { monotonicTime } from '../../../adapters/node/monotonic-time.js'
+import { monotonicClock } from '../../../adapters/node/monotonic-clock.js'
 import { aborted, withinLimit } from '../../../domain/abortable.js'
 import { orThrow } from '../../../domain/store-failed.js'
 import { longestTakeover, type Lease, type Membership } from '../../../projections/subscriptions/leases.js'
@@ -36,7 +36,7 @@ export const leasesOn = ({ share }: Pick<Membership, 'share'>, names: ReadonlyAr
     )
   })
   return {
-    acquired: withinLimit(monotonicTime, longestTakeover, () => shared).then((all = false) => all),
+    acquired: withinLimit(monotonicClock, longestTakeover, () => shared).then((all = false) => all),
     held: () => {
       const now = [...leased.values()]
       return { isValid: () => now.length === names.length && now.every((lease) => lease.isValid()) }

@@ -3,7 +3,7 @@ import { performance } from 'node:perf_hooks'
 import { systemClock } from '../../../adapters/node/clock.js'
 import { randomIds } from '../../../adapters/node/ids.js'
 import { jsonLogger } from '../../../adapters/node/logger.js'
-import { monotonicTime } from '../../../adapters/node/monotonic-time.js'
+import { monotonicClock } from '../../../adapters/node/monotonic-clock.js'
 import type { EventStore } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
 import { orThrow, StoreFailed } from '../../../domain/store-failed.js'
@@ -45,7 +45,9 @@ export const rebuildReadModels = async (
   if (E.isLeft(opened)) return opened
   const { membership, close } = opened.right
   const isOnServers = eventStoreUrl !== undefined || mongoUrl !== undefined
-  const trying = isOnServers ? attempts({ backoff: exponentialBackoff(storeBackoff, monotonicTime), tell }) : oneAttempt
+  const trying = isOnServers
+    ? attempts({ backoff: exponentialBackoff(storeBackoff, monotonicClock), tell })
+    : oneAttempt
   try {
     const own = await trying.until(() => ofNobodyElse(opened.right))
     if (E.isLeft(own)) return own

@@ -1,9 +1,9 @@
 import fetch, { FetchError } from 'node-fetch'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { monotonicTime } from '../../../adapters/node/monotonic-time.js'
+import { monotonicClock } from '../../../adapters/node/monotonic-clock.js'
 import { withinLimit } from '../../../domain/abortable.js'
-import type { Time } from '../../../domain/ports.js'
+import type { MonotonicClock } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
 import type { Config } from '../../composition/config.js'
 import { toldReason } from '../run.js'
@@ -44,7 +44,7 @@ export const withService = async <A>(
   const own = await compose({ ...config, port: 0, logLevel: 'silent', roles })
   if (E.isLeft(own)) return own
   try {
-    return await use(callOf(own.right.address, key.right, monotonicTime), true)
+    return await use(callOf(own.right.address, key.right, monotonicClock), true)
   } finally {
     await own.right.stop()
   }
@@ -53,17 +53,17 @@ export const withService = async <A>(
 /** Calls the service that these settings describe; undefined where none runs. Left: one sentence. */
 export const runningService = async (
   config: Config,
-  time: Time = monotonicTime,
+  monotonic: MonotonicClock = monotonicClock,
 ): Promise<Either<string, Call | undefined>> => {
   // With port 0 a service listens where nobody knows it.
   if (config.port === 0) return E.right(undefined)
   const site = `http://${reachable(config.host)}:${config.port}`
-  const listener = await listenerAt(site, time)
+  const listener = await listenerAt(site, monotonic)
   if (E.isLeft(listener)) return listener
   if (listener.right === 'nobody') return E.right(undefined)
   if (listener.right === 'a stranger') return E.left(`What listens at ${site} is not Leadloop: set HOST and PORT.`)
   const key = keyFor(config)
-  return E.isLeft(key) ? key : E.right(callOf(site, key.right, time))
+  return E.isLeft(key) ? key : E.right(callOf(site, key.right, monotonic))
 }
 
 const keyFor = ({ dataDir, operatorKey }: Config): Either<string, string> => {
@@ -81,8 +81,8 @@ const reachable = (host: string): string => {
 type Listener = 'a service' | 'a stranger' | 'nobody'
 
 /** Without a key: whatever listens there could take it. */
-const listenerAt = (site: string, time: Time): Promise<Either<string, Listener>> =>
-  answerOf<Listener>({ site, limit: longestLook, time }, async (signal) => {
+const listenerAt = (site: string, monotonic: MonotonicClock): Promise<Either<string, Listener>> =>
+  answerOf<Listener>({ site, limit: longestLook, monotonic }, async (signal) => {
     try {
       const response = await fetch(`${site}/health/live`, { redirect: 'manual', signal })
       const text = await response.text()
@@ -94,26 +94,26 @@ const listenerAt = (site: string, time: Time): Promise<Either<string, Listener>>
   })
 
 const callOf =
-  (site: string, key: string, time: Time): Call =>
+  (site: string, key: string, monotonic: MonotonicClock): Call =>
   (method, path, body) => {
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
     const sent = body === undefined ? {} : { body: JSON.stringify(body) }
-    return answerOf({ site, limit: longestCall, time }, async (signal) => {
+    return answerOf({ site, limit: longestCall, monotonic }, async (signal) => {
       const response = await fetch(`${site}/manage/v1${path}`, { method, headers, ...sent, signal })
       return { status: response.status, body: await response.json() }
     })
   }
 
 /** `limit`: in milliseconds. */
-type Asked = { readonly site: string; readonly limit: number; readonly time: Time }
+type Asked = { readonly site: string; readonly limit: number; readonly monotonic: MonotonicClock }
 
 /** What `ask` gives. Left: one sentence, also where it gives nothing within the limit. */
 const answerOf = async <A>(
-  { site, limit, time }: Asked,
+  { site, limit, monotonic }: Asked,
   ask: (signal: AbortSignal) => Promise<A>,
 ): Promise<Either<string, A>> => {
   try {
-    const answer = await withinLimit(time, limit, ask)
+    const answer = await withinLimit(monotonic, limit, ask)
     return answer === undefined
       ? E.left(`What listens at ${site} gave no answer within ${limit / 1000} seconds.`)
       : E.right(answer)

@@ -1,7 +1,7 @@
 import { withinLimit } from '../../../domain/abortable.js'
 import { reactingCategories } from '../../../domain/reactions.js'
 import { beginning } from '../../../domain/event.js'
-import type { EventStore, Time } from '../../../domain/ports.js'
+import type { EventStore, MonotonicClock } from '../../../domain/ports.js'
 import { orThrow } from '../../../domain/store-failed.js'
 import type { HasPendingReactions } from '../../../projections/queries.js'
 import type { Follower } from '../../../projections/subscriptions/follower.js'
@@ -24,7 +24,7 @@ export const ownPendingReactions =
 export const sharedPendingReactions = (
   store: Pick<EventStore, 'head'>,
   reactions: Pick<LeasedFollower, 'caughtUpTo' | 'position'>,
-  time: Pick<Time, 'sleep'>,
+  monotonic: Pick<MonotonicClock, 'sleep'>,
 ): { readonly follower: Follower; readonly hasPending: HasPendingReactions } => {
   let newest = beginning
   return {
@@ -43,7 +43,7 @@ export const sharedPendingReactions = (
     },
     hasPending: async () => {
       const wanted = newest
-      await withinLimit(time, longestWait, (signal) => reactions.caughtUpTo(wanted, signal))
+      await withinLimit(monotonic, longestWait, (signal) => reactions.caughtUpTo(wanted, signal))
       const position = await reactions.position()
       return position === undefined || position < wanted
     },

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import { withinLimit } from '../../../domain/abortable.js'
 import type { Position } from '../../../domain/event.js'
-import type { Time } from '../../../domain/ports.js'
+import type { MonotonicClock } from '../../../domain/ports.js'
 
 /** What follows the log: a read model, or this process. */
 export type LogFollower = {
@@ -26,7 +26,7 @@ type LimitedWait = {
 const longestWait = 3_000
 
 /** `stopping` aborts when the service stops. */
-export const limitedWait = (time: Time, stopping: AbortSignal): LimitedWait => {
+export const limitedWait = (monotonic: MonotonicClock, stopping: AbortSignal): LimitedWait => {
   const lagging = new Set<string>()
   setMaxListeners(0, stopping)
 
@@ -44,7 +44,7 @@ export const limitedWait = (time: Time, stopping: AbortSignal): LimitedWait => {
         await one.caughtUpTo(position, signal)
         if (!signal.aborted) missing.delete(one)
       }
-      await withinLimit(time, longestWait, (signal) => {
+      await withinLimit(monotonic, longestWait, (signal) => {
         setMaxListeners(0, signal)
         return Promise.all([...wanted].map((one) => catchUp(one, signal)))
       })

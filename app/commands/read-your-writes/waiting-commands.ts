@@ -1,6 +1,6 @@
 import { beginning, furthest, type Position } from '../../../domain/event.js'
 import type { RecordedEvent } from '../../../domain/events.js'
-import type { Time } from '../../../domain/ports.js'
+import type { MonotonicClock } from '../../../domain/ports.js'
 import type { Documents } from '../../../projections/ports.js'
 import { limitedWait, type LogFollower } from './limited-wait.js'
 import type { ReadYourWrites, ServedReadModel } from './read-your-writes.js'
@@ -13,7 +13,7 @@ type Ports = {
    */
   readonly followed: (position: Position, signal: AbortSignal) => Promise<void>
   readonly documents: Documents
-  readonly time: Time
+  readonly monotonic: MonotonicClock
   /** Aborts when the service stops. */
   readonly stopping: AbortSignal
 }
@@ -25,8 +25,8 @@ type AwaitedFollower = LogFollower & { readonly wantedFor: (events: ReadonlyArra
 type Group = { readonly wanted: Map<LogFollower, Position>; readonly caughtUp: Promise<void> }
 
 /** Commands wait until the read models that their events concern show them, whichever process maintains those. */
-export const waitingCommands = ({ readModels, followed, documents, time, stopping }: Ports): ReadYourWrites => {
-  const { waitFor, isLagging } = limitedWait(time, stopping)
+export const waitingCommands = ({ readModels, followed, documents, monotonic, stopping }: Ports): ReadYourWrites => {
+  const { waitFor, isLagging } = limitedWait(monotonic, stopping)
   const followers: ReadonlyArray<AwaitedFollower> = [
     ...readModels.map(({ projection, follower }) => ({
       name: projection.name,

@@ -1,5 +1,5 @@
 import { beginning, furthest, type Position } from '../../../domain/event.js'
-import type { EventStore, Time } from '../../../domain/ports.js'
+import type { EventStore, MonotonicClock } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import type { Collection, Documents } from '../../../projections/ports.js'
 import { limitedWait, type LogFollower } from './limited-wait.js'
@@ -10,7 +10,7 @@ type Ports = {
   readonly readModels: ReadonlyArray<ServedReadModel>
   readonly store: Pick<EventStore, 'head'>
   readonly documents: Documents
-  readonly time: Time
+  readonly monotonic: MonotonicClock
   /** Aborts when the service stops. */
   readonly stopping: AbortSignal
 }
@@ -21,8 +21,8 @@ type Expected = { readonly follower: LogFollower; readonly unshown: UnshownWrite
  * Commands are answered at once. Whoever reads a document by its key waits until it shows what was written to it, so
  * nobody waits there for what others write; a page or a count waits for all that was written to the read model.
  */
-export const waitingQueries = ({ readModels, store, documents, time, stopping }: Ports): ReadYourWrites => {
-  const { waitFor, isLagging } = limitedWait(time, stopping)
+export const waitingQueries = ({ readModels, store, documents, monotonic, stopping }: Ports): ReadYourWrites => {
+  const { waitFor, isLagging } = limitedWait(monotonic, stopping)
   const expected = new Map<string, Expected>(
     readModels.map(({ projection, follower: { caughtUpTo } }) => [
       projection.name,

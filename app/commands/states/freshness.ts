@@ -1,5 +1,5 @@
 import type { Position } from '../../../domain/event.js'
-import type { EventStore, Time } from '../../../domain/ports.js'
+import type { EventStore, MonotonicClock } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 
 /**
@@ -12,13 +12,13 @@ type Freshness = {
   readonly observed: (store: EventStore) => EventStore
   /** The subscription has delivered everything up to `position`. */
   readonly delivered: (position: Position) => void
-  /** By `Time.now`; nothing that stood in the log then is lacking. */
+  /** By `MonotonicClock.now`; nothing that stood in the log then is lacking. */
   readonly followedAt: () => number
 }
 
 type Undelivered = { readonly position: Position; readonly begun: number }
 
-export const freshness = ({ now }: Pick<Time, 'now'>): Freshness => {
+export const freshness = ({ now }: Pick<MonotonicClock, 'now'>): Freshness => {
   /** The oldest and the newest append that was not delivered yet; those in between are not needed. */
   const undelivered: Array<Undelivered> = []
   let followedAt = Number.NEGATIVE_INFINITY

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import { approximateBytes } from '../../../domain/approximate-size.js'
 import { categories, type DomainEvent } from '../../../domain/events.js'
 import { revisionNumber, type Revision } from '../../../domain/event.js'
-import type { CommandHandler, EventStore, Time } from '../../../domain/ports.js'
+import type { CommandHandler, EventStore, MonotonicClock } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import { orThrow } from '../../../domain/store-failed.js'
 import { streamOf } from '../../../domain/stream-name.js'
@@ -37,7 +37,7 @@ export type InMemoryProjection = CurrentStates & {
 type Ports = {
   readonly store: Pick<EventStore, 'head'>
   readonly load: CommandHandler['load']
-  readonly time: Pick<Time, 'now'>
+  readonly monotonic: Pick<MonotonicClock, 'now'>
 }
 
 /**
@@ -45,13 +45,13 @@ type Ports = {
  * then folded further by its decider as the subscription delivers events. It makes no documents, has no checkpoint and
  * is no `Projection` of a read model: those answer queries, and this decides whether a request is accepted.
  */
-export const inMemoryProjection = ({ store, load, time }: Ports): InMemoryProjection => {
+export const inMemoryProjection = ({ store, load, monotonic }: Ports): InMemoryProjection => {
   const entries = new LRUCache<string, Entry>({
     maxSize: capacity,
     sizeCalculation: ({ state }) => leastEntry + approximateBytes(state),
   })
   const reads = streamReads()
-  const { observed, delivered, followedAt } = freshness(time)
+  const { observed, delivered, followedAt } = freshness(monotonic)
 
   const fold = (stream: string, revision: number, event: DomainEvent): void => {
     reads.appended(stream, revision)
@@ -66,10 +66,10 @@ export const inMemoryProjection = ({ store, load, time }: Ports): InMemoryProjec
     type State = typeof decider.initial
     const stream = streamOf(decider, id)
     const entry = entries.get(stream)
-    const isFresh = entry !== undefined && time.now() - Math.max(entry.asOf, followedAt()) <= longestTrust
+    const isFresh = entry !== undefined && monotonic.now() - Math.max(entry.asOf, followedAt()) <= longestTrust
     // A stream is folded by its own decider.
     if (isFresh && isAcceptable(entry.state as State)) return E.right(entry.state as State)
-    const asOf = time.now()
+    const asOf = monotonic.now()
     const read = reads.begin(stream)
     const loaded = await load(decider, id)
     read.end()

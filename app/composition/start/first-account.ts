@@ -5,7 +5,7 @@ import { beginning, type Position } from '../../../domain/event.js'
 import { categories } from '../../../domain/events.js'
 import type { AccountId, ContactId, ConversionId, PlaybookId, SourceId } from '../../../domain/ids.js'
 import { phoneFromText } from '../../../domain/phone.js'
-import type { EventStore, Time } from '../../../domain/ports.js'
+import type { EventStore, MonotonicClock } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import { decodableHistory } from '../../../projections/parking/decodable-history.js'
 import type { Documents } from '../../../projections/ports.js'
@@ -52,7 +52,7 @@ export type FirstAccount = {
 type Ports = ManagePorts & {
   readonly documents: Documents
   readonly membership: Pick<Membership, 'share'>
-  readonly time: Pick<Time, 'sleep'>
+  readonly monotonic: Pick<MonotonicClock, 'sleep'>
 }
 
 /** One for each store. */
@@ -94,11 +94,11 @@ export const openFirstAccount = async (ports: Ports, isLogEmpty: boolean): Promi
 type HeldLease = { readonly lease: Lease; readonly release: () => void }
 
 /** Undefined where another process holds it for too long. */
-const leaseInTime = ({ membership, time }: Ports): Promise<HeldLease | undefined> => {
+const leaseInTime = ({ membership, monotonic }: Ports): Promise<HeldLease | undefined> => {
   const released = new AbortController()
   let isOver = false
   return withinLimit(
-    time,
+    monotonic,
     longestTakeover,
     (waiting) =>
       new Promise((resolve) => {

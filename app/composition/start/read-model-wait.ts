@@ -1,4 +1,4 @@
-import type { Logger, Time } from '../../../domain/ports.js'
+import type { Logger, MonotonicClock } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import type { Documents } from '../../../projections/ports.js'
 import { collectionOf, type AnyProjection } from '../../../projections/projection.js'
@@ -6,7 +6,7 @@ import { collectionOf, type AnyProjection } from '../../../projections/projectio
 type Ports = {
   readonly documents: Pick<Documents, 'exists'>
   readonly logger: Logger
-  readonly time: Pick<Time, 'sleep'>
+  readonly monotonic: Pick<MonotonicClock, 'sleep'>
 }
 
 /**
@@ -14,7 +14,7 @@ type Ports = {
  * process or another.
  */
 export const built = async (
-  { documents, logger, time }: Ports,
+  { documents, logger, monotonic }: Ports,
   readModels: ReadonlyArray<AnyProjection>,
   signal: AbortSignal,
 ): Promise<void> => {
@@ -26,6 +26,6 @@ export const built = async (
     }
     if (missing.length === 0) return
     if (tries % 100 === 0) logger.info({ readModels: missing }, 'waiting for read models')
-    await time.sleep(100, signal)
+    await monotonic.sleep(100, signal)
   }
 }

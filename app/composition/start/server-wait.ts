@@ -1,5 +1,5 @@
 import { neverAborted } from '../../../domain/abortable.js'
-import type { Logger, StoreFailure, Time } from '../../../domain/ports.js'
+import type { Logger, MonotonicClock, StoreFailure } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
 import { isFinal, StoreFailed } from '../../../domain/store-failed.js'
 import { isLogged } from '../../../projections/subscriptions/retries/backoff.js'
@@ -40,7 +40,10 @@ const reading = 'it answers, and the start reads what it must know of it'
 export const serverWait = (
   config: Where,
   stores: Asked,
-  { time, logger }: { readonly time: Pick<Time, 'sleep'>; readonly logger: Pick<Logger, 'warn' | 'info'> },
+  {
+    monotonic,
+    logger,
+  }: { readonly monotonic: Pick<MonotonicClock, 'sleep'>; readonly logger: Pick<Logger, 'warn' | 'info'> },
 ): ServerWait => {
   const servers = serversOf(config, stores)
   const waiting = new Map(servers.map(({ setting }) => [setting, unanswered]))
@@ -53,7 +56,7 @@ export const serverWait = (
 
   const toldIfLate = <A>(asked: Promise<A>, fields: Told): Promise<A> => {
     const answered = new AbortController()
-    void time.sleep(interval, answered.signal).then(() => {
+    void monotonic.sleep(interval, answered.signal).then(() => {
       if (!answered.signal.aborted) logger.warn(fields, waits)
     })
     return asked.finally(() => answered.abort())
@@ -71,7 +74,7 @@ export const serverWait = (
       if (isFinal(asked.left)) return E.left(`${setting}: ${reason}.`)
       waiting.set(setting, reason)
       tell(looks, { setting, reason })
-      await time.sleep(interval, refused)
+      await monotonic.sleep(interval, refused)
     }
     return E.right(undefined)
   }
@@ -108,7 +111,7 @@ export const serverWait = (
           reasonOfCheck = error.message
           tell(looks, { reason: error.message })
         }
-        await time.sleep(interval, neverAborted)
+        await monotonic.sleep(interval, neverAborted)
       }
     },
   }

@@ -4,7 +4,7 @@ import { neverAborted } from '../../../domain/abortable.js'
 import type { RecordedEvent } from '../../../domain/events.js'
 import { beginning, furthest, type Position } from '../../../domain/event.js'
 import type { Instant } from '../../../domain/instant.js'
-import type { EventStore, StoreFailure, Time } from '../../../domain/ports.js'
+import type { EventStore, MonotonicClock, StoreFailure } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
 import { isFinal, orThrow, StoreFailed } from '../../../domain/store-failed.js'
 import type { Collection, Documents } from '../../../projections/ports.js'
@@ -103,7 +103,7 @@ const furthestIn = (asked: ReadonlyArray<Either<StoreFailure, Position>>): Posit
  */
 export const withinLog = async (
   { store, documents }: Pick<Stores, 'store' | 'documents'>,
-  { sleep }: Pick<Time, 'sleep'>,
+  { sleep }: Pick<MonotonicClock, 'sleep'>,
 ): Promise<Either<string, undefined>> => {
   const collections = [
     ...readModels.flatMap((one) => [collectionOf(one), collectionOf(one, 'next')]),

@@ -1,5 +1,5 @@
 import { E, flow, TE } from '../../../domain/prelude.js'
-import type { EventStore, Time } from '../../../domain/ports.js'
+import type { EventStore, MonotonicClock } from '../../../domain/ports.js'
 import type { ParkedCount } from '../../../projections/parking/parked-counts.js'
 import type { Endpoint, Surface } from '../endpoint.js'
 import { answer, bind } from '../steps.js'
@@ -7,7 +7,7 @@ import { lagsOf, type ObservedFollower } from './lags.js'
 
 export type HealthPorts = {
   readonly store: EventStore
-  readonly time: Pick<Time, 'sleep'>
+  readonly monotonic: Pick<MonotonicClock, 'sleep'>
   /** Those that run under leases, in whichever process, and those of this process alone. */
   readonly followers: () => ReadonlyArray<ObservedFollower>
   /** Undefined where it can't be told. */
@@ -62,11 +62,11 @@ type Readiness = {
 }
 
 const readinessOf = async (ports: HealthPorts): Promise<Readiness> => {
-  const { store, time, parkedCounts, awaitedFollowers } = ports
+  const { store, monotonic, parkedCounts, awaitedFollowers } = ports
   const followers = ports.followers()
   const head = await store.head()
   if (E.isLeft(head)) return { status: 'the event store does not answer' }
-  const lags = await lagsOf(followers, head.right, time)
+  const lags = await lagsOf(followers, head.right, monotonic)
   const projections = followers.map((one, index) => ({
     name: one.name,
     lag: lags[index] ?? null,

@@ -1,6 +1,6 @@
 import { withinLimit } from '../../../domain/abortable.js'
 import type { Position } from '../../../domain/event.js'
-import type { Time } from '../../../domain/ports.js'
+import type { MonotonicClock } from '../../../domain/ports.js'
 import { longestLook } from '../../../projections/queries.js'
 import type { RunningFollower } from '../../../projections/subscriptions/follower.js'
 import type { LeasedFollower } from '../../../projections/subscriptions/leased-follower.js'
@@ -20,11 +20,11 @@ export const ofThisProcess = ({ name, position, failure, retrying }: RunningFoll
 export const lagsOf = (
   followers: ReadonlyArray<Pick<LeasedFollower, 'furthestPosition'>>,
   head: Position,
-  time: Pick<Time, 'sleep'>,
+  monotonic: Pick<MonotonicClock, 'sleep'>,
 ): Promise<ReadonlyArray<number | undefined>> =>
   Promise.all(
     followers.map(async (one) => {
-      const position = await withinLimit(time, longestLook, one.furthestPosition)
+      const position = await withinLimit(monotonic, longestLook, one.furthestPosition)
       return position === undefined ? undefined : Math.max(Number(head - position), 0)
     }),
   )

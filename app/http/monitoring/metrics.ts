@@ -1,7 +1,7 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { millisecondsOf } from '../../../domain/instant.js'
 import { E, flow, TE, type Either } from '../../../domain/prelude.js'
-import type { Clock, EventStore, StoreFailure, Time } from '../../../domain/ports.js'
+import type { Clock, EventStore, MonotonicClock, StoreFailure } from '../../../domain/ports.js'
 import { mostCounted } from '../../../projections/ports.js'
 import { deliveries } from '../../../projections/read-models/deliveries.js'
 import type { ParkedCount } from '../../../projections/parking/parked-counts.js'
@@ -21,7 +21,7 @@ export type Metrics = {
   /** The provider of texts posted something that concerns nobody here. */
   readonly unplaced: (what: 'text' | 'report') => void
   /** Reports from now on how far these followers lag, and whether they have stopped. */
-  readonly observeFollowers: (store: EventStore, followers: Followers, time: Time) => void
+  readonly observeFollowers: (store: EventStore, followers: Followers, monotonic: MonotonicClock) => void
   readonly observeOpenRequests: (openRequests: () => number) => void
   /** Reports from now on how many events are parked; what can't be read is left out. */
   readonly observeParked: (counts: () => Promise<ReadonlyArray<ParkedCount> | undefined>) => void
@@ -88,7 +88,7 @@ export const metrics = (): Metrics => {
       attempts.inc({ outcome: status === null ? 'none' : `${Math.floor(status / 100)}xx` })
     },
     unplaced: (what) => unplaced.inc({ what }),
-    observeFollowers: (store, followers, time) => observeFollowers(registry, { store, followers, time }),
+    observeFollowers: (store, followers, monotonic) => observeFollowers(registry, { store, followers, monotonic }),
     observeOpenRequests: (openRequests) => {
       new Gauge({
         name: 'leadloop_delivery_open_requests',
@@ -132,7 +132,11 @@ export const metrics = (): Metrics => {
 
 const observeFollowers = (
   registry: Registry,
-  { store, followers, time }: { readonly store: EventStore; readonly followers: Followers; readonly time: Time },
+  {
+    store,
+    followers,
+    monotonic,
+  }: { readonly store: EventStore; readonly followers: Followers; readonly monotonic: MonotonicClock },
 ): void => {
   new Gauge({
     name: 'leadloop_follower_lag',
@@ -144,7 +148,7 @@ const observeFollowers = (
       this.reset()
       if (E.isLeft(head)) return
       const observed = followers()
-      const lags = await lagsOf(observed, head.right, time)
+      const lags = await lagsOf(observed, head.right, monotonic)
       for (const [index, { name }] of observed.entries()) {
         const lag = lags[index]
         if (lag !== undefined) this.set({ follower: name, unit: store.positionUnit }, lag)

@@ -16,7 +16,7 @@ export const beginDue = async (ports: DuePorts, shard: DueInShard, begin: (id: T
   const woken = shard.wakeUp.signal()
   const due = await readDue(ports, shard)
   if (isEnding(shard.lease)) return
-  const chosen = chooseDue(shard, due, ports.time.now())
+  const chosen = chooseDue(shard, due, ports.monotonic.now())
   beginChosen(shard, chosen, begin)
   await sleepUntilNext(ports, due, chosen.late, woken)
   // Ends the timers of those that lost the race.
@@ -31,7 +31,7 @@ type Chosen = {
   readonly late: ChosenLate
 }
 
-/** What takes a place, and is to be begun before anything else is read. `now`: by the clock that never goes back. */
+/** What takes a place, and is to be begun before anything else is read. `now`: by the monotonic clock. */
 const chooseDue = (shard: DueInShard, due: DueRead, now: number): Chosen => {
   // One that has to wait for another task of its contact must not take the place of others, which wait for none.
   const busy = new Set([...shard.writingTo.values()].map(({ contact_id }) => contact_id))
@@ -75,7 +75,7 @@ const beginChosen = (
 }
 
 const sleepUntilNext = async (
-  { clock, time }: DuePorts,
+  { clock, monotonic }: DuePorts,
   { nextDueAt, widerReadAt }: DueRead,
   late: ChosenLate,
   woken: AbortSignal,
@@ -83,6 +83,8 @@ const sleepUntilNext = async (
   const readAgainAt = [widerReadAt, late.readAgainAt].filter((at) => at !== undefined)
   await Promise.race([
     nextDueAt === undefined ? aborted(woken) : clock.sleepUntil(nextDueAt, woken),
-    ...(readAgainAt.length === 0 ? [] : [time.sleep(Math.max(Math.min(...readAgainAt) - time.now(), 0), woken)]),
+    ...(readAgainAt.length === 0
+      ? []
+      : [monotonic.sleep(Math.max(Math.min(...readAgainAt) - monotonic.now(), 0), woken)]),
   ])
 }

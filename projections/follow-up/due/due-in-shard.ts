@@ -1,5 +1,5 @@
 import type { AccountId, ContactId, EngagementId, MessageId } from '../../../domain/ids.js'
-import type { Clock, Time } from '../../../domain/ports.js'
+import type { Clock, MonotonicClock } from '../../../domain/ports.js'
 import type { WakeUp } from '../../../domain/wake-up.js'
 import type { Documents } from '../../ports.js'
 import type { FollowUpDocument } from '../../read-models/follow-ups.js'
@@ -28,7 +28,7 @@ export type DueInShard = {
   readonly late: Set<TaskId>
   /** Must not be begun. */
   readonly setAside: ReadonlyMap<string, unknown>
-  /** By a clock that never goes back: when the next steps that are late may be begun. */
+  /** By the monotonic clock: when the next steps that are late may be begun. */
   latePaceUntil: number
   /** By the same clock: when more may be read to find an account that has room. */
   nextWiderReadAt: number
@@ -41,6 +41,6 @@ export const isMessageId = (id: string): id is MessageId => id.startsWith('msg_'
 export type DuePorts = {
   readonly documents: Pick<Documents, 'find'>
   readonly clock: Clock
-  readonly time: Time
+  readonly monotonic: MonotonicClock
   readonly failingWork: FailingWork
 }

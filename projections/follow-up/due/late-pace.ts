@@ -25,7 +25,7 @@ const rememberedFor = 1_000
 /** How many late steps may be begun now: none before the pace allows it. */
 export type LateRoom = { readonly isPaced: boolean; readonly steps: number }
 
-/** `now`: by the clock that never goes back, here and below. */
+/** `now`: by the monotonic clock, here and below. */
 export const lateRoomIn = ({ late, latePaceUntil }: DueInShard, now: number): LateRoom => {
   const isPaced = now < latePaceUntil
   return { isPaced, steps: isPaced ? 0 : Math.min(latePlaces.most - late.size, latePace.atOnce) }

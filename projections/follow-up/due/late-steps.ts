@@ -70,7 +70,7 @@ export const lateSteps = async (
   areFirstLate: boolean,
 ): Promise<ReadonlyArray<FollowUpDocument>> => {
   const isFree = isFreeIn(shard)
-  const isFresh = ports.time.now() < shard.lateAhead.until
+  const isFresh = ports.monotonic.now() < shard.lateAhead.until
   const ahead = isFresh ? shard.lateAhead.steps.filter(isFree) : []
   if (ahead.length > 0) return ahead
   const others = stepQueue(shard.lease, 'later')
@@ -82,7 +82,7 @@ export const lateSteps = async (
   shard.lateAhead = { steps: [], until: 0 }
   if (areFew && first.length < lateWindow) return [...first, ...found]
   const steps = newestOf([...first, ...(await newestLate(ports, shard, others, now))])
-  shard.lateAhead = { steps, until: ports.time.now() + lateAheadFor }
+  shard.lateAhead = { steps, until: ports.monotonic.now() + lateAheadFor }
   return steps
 }
 

@@ -30,15 +30,15 @@ export type DueRead = {
   readonly copies: ReadonlyArray<Due>
   /** When the next of all these becomes due. */
   readonly nextDueAt: Instant | undefined
-  /** By the clock that never goes back: when more may be read, where that may find an account that has room. */
+  /** By the monotonic clock: when more may be read, where that may find an account that has room. */
   readonly widerReadAt: number | undefined
 }
 
 export const readDue = async (ports: DuePorts, shard: DueInShard): Promise<DueRead> => {
-  const { clock, time, failingWork } = ports
+  const { clock, monotonic, failingWork } = ports
   const { lease } = shard
   const now = clock.now()
-  const lateRoom = lateRoomIn(shard, time.now())
+  const lateRoom = lateRoomIn(shard, monotonic.now())
   const readRequested = (most: number): Promise<ReadonlyArray<Due>> =>
     waitingOfAll(ports, shard, requestedQueue(lease), { now, most })
   const [requested, { first, late }, checks, copies] = await Promise.all([
@@ -50,7 +50,7 @@ export const readDue = async (ports: DuePorts, shard: DueInShard): Promise<DueRe
   failingWork.ended(lease.name)
   const isDueNow = isDueAt(now)
   const stepsUnderWay = accountsWrittenFor(shard, 'steps')
-  const find = taskFinder(shard, time, isDueNow, places)
+  const find = taskFinder(shard, monotonic, isDueNow, places)
   const ofRequested = await find(accountsWrittenFor(shard, 'requested'), requested, readRequested)
   const ofSteps = await find(stepsUnderWay, first, async (most) => (await firstSteps(ports, shard, now, most)).steps)
   return {

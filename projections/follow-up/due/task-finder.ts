@@ -1,6 +1,6 @@
 import { roundRobin, type Places } from '../../../domain/round-robin.js'
 import type { AccountId } from '../../../domain/ids.js'
-import type { Time } from '../../../domain/ports.js'
+import type { MonotonicClock } from '../../../domain/ports.js'
 import type { DueInShard } from './due-in-shard.js'
 import type { Due } from './queues.js'
 
@@ -17,7 +17,7 @@ type Found<Document> = { readonly tasks: ReadonlyArray<Document>; readonly needs
 /** Finds the tasks that are due and for which there is room. The kinds of one pass share one wider read. */
 export const taskFinder = (
   shard: DueInShard,
-  { now }: Pick<Time, 'now'>,
+  { now }: Pick<MonotonicClock, 'now'>,
   isDueNow: (one: Due) => boolean,
   places: Places,
 ) => {

@@ -5,7 +5,7 @@ import type { Position } from '../../../domain/event.js'
 import type { AccountId } from '../../../domain/ids.js'
 import { monthOf, type Instant } from '../../../domain/instant.js'
 import { message } from '../../../domain/message.js'
-import type { CommandResult, Time } from '../../../domain/ports.js'
+import type { CommandResult, MonotonicClock } from '../../../domain/ports.js'
 import { postpone } from '../../../domain/postponement.js'
 import { orThrow } from '../../../domain/store-failed.js'
 import { streamOf } from '../../../domain/stream-name.js'
@@ -31,7 +31,7 @@ import { collections, kinds, waitingAccounts, type SharedReads, type Waiting } f
 
 type Ports = RetryPorts &
   Pick<PartiesPorts, 'clock' | 'currentAccount'> & {
-    readonly time: Time
+    readonly monotonic: MonotonicClock
     readonly documents: FollowUpReads
     readonly reservations: SegmentReservations
     readonly followUpsFollower: Pick<LeasedFollower, 'caughtUpTo'>
@@ -209,7 +209,7 @@ const resume = (
 
 /** Whether all of these wait again once they were tried. Those that take longer may still go on. */
 const allWaitAgain = async (
-  { documents, time }: Ports,
+  { documents, monotonic }: Ports,
   { lease }: DueInShard,
   of: Pass['of'],
   ids: ReadonlyArray<TaskId>,
@@ -217,7 +217,7 @@ const allWaitAgain = async (
 ): Promise<boolean> => {
   if (ids.length === 0) return false
   for (let waited = 0; waited < longestWait && !isEnding(lease); waited += interval) {
-    await time.sleep(interval, lease.ending)
+    await monotonic.sleep(interval, lease.ending)
     const found = orThrow(await documents.get(collections[of], ids))
     const shown = ids.map((id) => found.get(id)?.document)
     if (shown.every((document) => document?.['next_at'] !== dueAt))

@@ -1,5 +1,5 @@
 import type { AccountId, EngagementId } from '../../../domain/ids.js'
-import type { Time } from '../../../domain/ports.js'
+import type { MonotonicClock } from '../../../domain/ports.js'
 
 /**
  * Segments of steps that are under way and that the read model does not count yet: without them as many messages as are
@@ -38,7 +38,7 @@ const countedFor = 1_000
 /** Segments: more than a message has. */
 const plenty = 100
 
-export const segmentReservations = ({ now }: Pick<Time, 'now'>): SegmentReservations => {
+export const segmentReservations = ({ now }: Pick<MonotonicClock, 'now'>): SegmentReservations => {
   const reserved = new Set<Reservation>()
   const ofSteps = new Map<EngagementId, Reservation>()
   const counts = new Map<AccountId, Count>()

@@ -13,7 +13,7 @@ import {
   type OutgoingMessage,
   type Settled,
 } from '../../../domain/messenger.js'
-import type { Time } from '../../../domain/ports.js'
+import type { MonotonicClock } from '../../../domain/ports.js'
 import { messageRetryAt, nextMessageTryAt } from '../../../domain/retry-schedule.js'
 import type { TrackedLinks } from '../../../domain/tracked-link.js'
 import { isEnding, type Lease } from '../../subscriptions/leases.js'
@@ -24,7 +24,7 @@ import { knownCopies, type KnownCopiesPorts } from './known-copies.js'
 export type SendingPorts = HoldPorts &
   KnownCopiesPorts & {
     readonly messenger: Messenger
-    readonly time: Time
+    readonly monotonic: MonotonicClock
   }
 
 /** A message, and to which number. */
@@ -155,10 +155,10 @@ const askProvider = async (
   outgoing: OutgoingMessage,
   { since, wait: first }: Asking,
 ): Promise<Settled> => {
-  const { messenger, time } = ports
+  const { messenger, monotonic } = ports
   for (let [wait, next] = [first, settlingTime]; ; [wait, next] = [next, next * 2]) {
     if (wait > 0) {
-      await time.sleep(wait, lease.ending)
+      await monotonic.sleep(wait, lease.ending)
       // Whoever has the lease next asks anew.
       if (isEnding(lease)) throw new StatedFailure('the lease ended while the outcome of a message was looked for')
     }

@@ -1,4 +1,4 @@
-import type { Time } from '../../../domain/ports.js'
+import type { MonotonicClock } from '../../../domain/ports.js'
 
 /**
  * Waits before something that failed so many times in a row is tried again, or, after no failure, before somebody looks
@@ -14,7 +14,7 @@ export const backoffAfter = ({ first, longest, factor = 2 }: Growth, failures: n
   Math.min(first * factor ** failures, longest)
 
 export const exponentialBackoff =
-  (growth: Growth, { sleep }: Pick<Time, 'sleep'>): Backoff =>
+  (growth: Growth, { sleep }: Pick<MonotonicClock, 'sleep'>): Backoff =>
   (failures, signal) =>
     sleep(backoffAfter(growth, failures), signal)
 

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { reasonOf } from '../../../domain/failure-reason.js'
-import type { Time } from '../../../domain/ports.js'
+import type { MonotonicClock } from '../../../domain/ports.js'
 import { isEnding, type Lease } from '../leases.js'
 
 /**
@@ -31,7 +31,7 @@ const mostReasons = 3
 const longestPause = 60_000
 
 /** `pause`: another such time, where work is tried again later. */
-export const failingWork = ({ now }: Pick<Time, 'now'>, pause = longestPause): FailingWork => {
+export const failingWork = ({ now }: Pick<MonotonicClock, 'now'>, pause = longestPause): FailingWork => {
   type Failure = { readonly lease: Lease; readonly reason: string; readonly until: number }
   const failing = new LRUCache<string, Failure>({ max: mostWorks })
   return {

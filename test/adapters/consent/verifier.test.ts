@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava'
 import { createServer, type AddressInfo } from 'node:net'
 import { consentVerifier } from '../../../adapters/consent/verifier.js'
-import type { Time } from '../../../domain/ports.js'
+import type { MonotonicClock } from '../../../domain/ports.js'
 import { at } from '../../kit/domain/samples.js'
 import { receiverFor, type Answering } from '../../kit/network/receiver.js'
 import { manualTime } from '../../kit/time/manual-time.js'
@@ -17,7 +17,7 @@ const consent = {
 }
 
 /** Waits for nothing: what takes its time is never cut off. */
-const patient: Time = { ...turnTime, sleep: () => new Promise(() => undefined) }
+const patient: MonotonicClock = { ...turnTime, sleep: () => new Promise(() => undefined) }
 
 /** A service that answers so, asked once. */
 const asked = async (t: ExecutionContext, answering: Answering, path = '') => {

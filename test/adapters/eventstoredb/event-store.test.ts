@@ -5,7 +5,7 @@ import { performance } from 'node:perf_hooks'
 import { eventStoreDb } from '../../../adapters/eventstoredb/event-store.js'
 import { connect } from '../../../adapters/eventstoredb/client/connection.js'
 import { resubscribingReader } from '../../../adapters/eventstoredb/log/resubscribing-reader.js'
-import { monotonicTime } from '../../../adapters/node/monotonic-time.js'
+import { monotonicClock } from '../../../adapters/node/monotonic-clock.js'
 import { neverAborted } from '../../../domain/abortable.js'
 import { largestAppend, tooLargeAppend } from '../../../domain/append-limit.js'
 import { beginning, positionOf, type Position } from '../../../domain/event.js'
@@ -187,7 +187,7 @@ test.serial('what is read is read of the leader, though the URL leads to a node 
   t.deepEqual(await there().checkpoint('reactions'), E.right(positionOf(7n)))
   t.deepEqual(await followed(there(), beginning, 4), eventIds(newEvents(4)))
 
-  const reader = resubscribingReader(rightOf(connect(lagging.url)).reads, longRetries, monotonicTime)
+  const reader = resubscribingReader(rightOf(connect(lagging.url)).reads, longRetries, monotonicClock)
   const part = { after: beginning, categories: ['account'], signal: neverAborted, retryFor: Infinity } as const
   const read: Array<string> = []
   for await (const batch of reader.readUpTo(rightOf(await atLeader.head()), part)) read.push(...eventIds(batch.events))

@@ -9,9 +9,9 @@ import {
   reconnectingClient,
   type ReconnectingClient,
 } from '../../../adapters/eventstoredb/client/reconnecting-client.js'
-import { monotonicTime } from '../../../adapters/node/monotonic-time.js'
+import { monotonicClock } from '../../../adapters/node/monotonic-clock.js'
 import { beginning } from '../../../domain/event.js'
-import type { Time } from '../../../domain/ports.js'
+import type { MonotonicClock } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import { startDouble } from '../../eventstoredb-double/double.js'
 import { eventIds, newEvent, newEvents } from '../../kit/domain/new-events.js'
@@ -20,13 +20,13 @@ import { rightOf } from '../../kit/right-of.js'
 import { until } from '../../kit/time/until.js'
 
 /** A time that can be set forward; it waits as the real one does. */
-type SettableTime = Time & { readonly forward: (milliseconds: number) => void }
+type SettableTime = MonotonicClock & { readonly forward: (milliseconds: number) => void }
 
-const settableTime = (now = monotonicTime.now): SettableTime => {
+const settableTime = (now = monotonicClock.now): SettableTime => {
   let ahead = 0
   return {
     now: () => now() + ahead,
-    sleep: monotonicTime.sleep,
+    sleep: monotonicClock.sleep,
     forward: (milliseconds) => {
       ahead += milliseconds
     },
@@ -35,13 +35,13 @@ const settableTime = (now = monotonicTime.now): SettableTime => {
 
 /** Nobody listens there, and nobody is asked. */
 const openClient = () => {
-  const time = settableTime(() => 0)
+  const monotonic = settableTime(() => 0)
   const disposed: Array<EventStoreDBClient> = []
   const dispose = (old: EventStoreDBClient): Promise<void> => {
     disposed.push(old)
     return Promise.resolve()
   }
-  return { client: reconnectingClient('esdb://127.0.0.1:1?tls=false', dispose, time), disposed, time }
+  return { client: reconnectingClient('esdb://127.0.0.1:1?tls=false', dispose, monotonic), disposed, monotonic }
 }
 
 const broken: ErrorClass = { kind: 'retryable', reason: 'broken', isClientBroken: true }
@@ -55,46 +55,46 @@ const isReplacedAfter = (client: ReconnectingClient, error: ErrorClass): boolean
 }
 
 test.serial('a client that may never recover is replaced, once a second at most', (t) => {
-  const { client, disposed, time } = openClient()
+  const { client, disposed, monotonic } = openClient()
   const first = client.current()
   t.false(isReplacedAfter(client, broken), 'it is too young')
-  time.forward(900)
+  monotonic.forward(900)
   t.false(isReplacedAfter(client, broken))
-  time.forward(200)
+  monotonic.forward(200)
   t.true(isReplacedAfter(client, broken))
   t.deepEqual(disposed, [first])
   for (let failures = 0; failures < 10; failures += 1) t.false(isReplacedAfter(client, broken))
-  time.forward(900)
+  monotonic.forward(900)
   t.false(isReplacedAfter(client, broken))
-  time.forward(200)
+  monotonic.forward(200)
   t.true(isReplacedAfter(client, broken))
   t.is(disposed.length, 2)
 })
 
 test.serial('a client survives transient failures, unless the server has not answered for ten seconds', (t) => {
-  const { client, time } = openClient()
-  time.forward(9_000)
+  const { client, monotonic } = openClient()
+  monotonic.forward(9_000)
   t.false(isReplacedAfter(client, transient))
   client.answered()
-  time.forward(9_000)
+  monotonic.forward(9_000)
   t.false(isReplacedAfter(client, transient))
-  time.forward(1_100)
+  monotonic.forward(1_100)
   t.true(isReplacedAfter(client, transient))
-  time.forward(1_100)
+  monotonic.forward(1_100)
   t.false(isReplacedAfter(client, transient), 'a new one has its own time')
 })
 
 test.serial('an answer that refuses a call replaces no client', (t) => {
-  const { client, time } = openClient()
-  time.forward(2_000)
+  const { client, monotonic } = openClient()
+  monotonic.forward(2_000)
   t.false(isReplacedAfter(client, { kind: 'not-found' }))
   t.false(isReplacedAfter(client, { kind: 'permanent', failure: { kind: 'conflict' } }))
 })
 
 test.serial('a client that is closed is disposed of, and so is each that was replaced before', async (t) => {
-  const { client, disposed, time } = openClient()
+  const { client, disposed, monotonic } = openClient()
   const first = client.current()
-  time.forward(2_000)
+  monotonic.forward(2_000)
   client.failed(broken)
   const second = client.current()
   await client.close()
@@ -105,11 +105,11 @@ test.serial('a client that is closed is disposed of, and so is each that was rep
 const open = async (t: ExecutionContext, policy = longRetries) => {
   const double = await startDouble()
   t.teardown(double.stop)
-  const time = settableTime()
-  const connection = rightOf(connect(double.url, time))
-  const store = eventStoreDb(connection, policy, time)
+  const monotonic = settableTime()
+  const connection = rightOf(connect(double.url, monotonic))
+  const store = eventStoreDb(connection, policy, monotonic)
   t.teardown(store.close)
-  return { double, store, connection, time }
+  return { double, store, connection, monotonic }
 }
 
 test.serial('an append succeeds although the driver caches the failure of its first call', async (t) => {
@@ -125,7 +125,7 @@ test.serial('an append succeeds although the driver caches the failure of its fi
 test.serial(
   'a server that fails the first call of every client does not bring a new client for every append',
   async (t) => {
-    const { double, store, connection, time } = await open(t, { ...longRetries, retryFor: 300 })
+    const { double, store, connection, monotonic } = await open(t, { ...longRetries, retryFor: 300 })
     const begun = performance.now()
     double.faults.failProbes(status.INTERNAL, 1_000)
     const seen = new Set<EventStoreDBClient>()
@@ -138,7 +138,7 @@ test.serial(
     const elapsed = performance.now() - begun
     t.true(seen.size <= 1 + elapsed / 1_000, `${seen.size} clients in ${elapsed} ms`)
     double.faults.clear()
-    time.forward(1_100)
+    monotonic.forward(1_100)
     for (let isWritten = false; !isWritten;) {
       isWritten = E.isRight(await store.append('account-1', 'no-stream', [newEvent(1)]))
     }
@@ -147,7 +147,7 @@ test.serial(
 )
 
 test.serial('a subscription goes on when its client is replaced', async (t) => {
-  const { store, connection, time } = await open(t)
+  const { store, connection, monotonic } = await open(t)
   const stopping = new AbortController()
   const seen: Array<string> = []
   const following = (async () => {
@@ -160,7 +160,7 @@ test.serial('a subscription goes on when its client is replaced', async (t) => {
   await until('the first event is there', 60_000, () => seen.length === 1)
 
   // A read that the server fails for an unknown reason replaces the client that the subscription began on.
-  time.forward(2_000)
+  monotonic.forward(2_000)
   t.true(isReplacedAfter(connection.reads, broken))
   rightOf(await store.append('account-2', 'no-stream', [newEvent(2)]))
   await following
@@ -168,13 +168,13 @@ test.serial('a subscription goes on when its client is replaced', async (t) => {
 })
 
 test.serial('a read whose client is replaced is retried, and its stream does not seem to be missing', async (t) => {
-  const { double, store, connection, time } = await open(t)
+  const { double, store, connection, monotonic } = await open(t)
   const appended = rightOf(await store.append('account-1', 'no-stream', newEvents(3)))
   double.faults.beSilent()
   const reading = store.read('account-1')
   const heading = store.head()
   await until('both reads have arrived', 60_000, () => double.calls().reads === 2)
-  time.forward(2_000)
+  monotonic.forward(2_000)
   t.true(isReplacedAfter(connection.reads, broken))
   await until('both were retried', 60_000, () => double.calls().reads === 4)
   double.faults.clear()

@@ -109,7 +109,7 @@ const living = async (t: ExecutionContext, check: (lives: Lives) => Promise<void
       leases: leaseRecords,
       shares: [share],
       stopping: stopping.signal,
-      time: own,
+      monotonic: own,
       lifetime,
       timing: standardTiming,
       logger: recordingLogger(),

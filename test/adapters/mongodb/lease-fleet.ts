@@ -16,7 +16,7 @@ export const leaseLogger: Logger = recordingLogger(({ level, fields, message }) 
 /** A process that shares work with the others of its fleet. */
 export type Instance = {
   readonly membership: Membership
-  readonly time: ProcessTime
+  readonly monotonic: ProcessTime
   /** Every lease that was ever granted to it. */
   readonly leases: ReadonlyArray<Lease>
   /** The names whose leases are valid by its own clock. */
@@ -59,7 +59,7 @@ export const fleetOn = async (connection: MongoConnection): Promise<LeaseFleet> 
         db: connection.db,
         newId,
         logger: leaseLogger,
-        time: own,
+        monotonic: own,
         lifetime: own.now,
       })
       const leases: Array<Lease> = []
@@ -76,7 +76,7 @@ export const fleetOn = async (connection: MongoConnection): Promise<LeaseFleet> 
       )
       const instance = {
         membership,
-        time: own,
+        monotonic: own,
         leases,
         leased: () => leases.filter((lease) => lease.isValid()).map(({ name }) => name),
         worked: () => [...worked].sort(),
@@ -87,7 +87,7 @@ export const fleetOn = async (connection: MongoConnection): Promise<LeaseFleet> 
     },
     advance: time.advance,
     close: async () => {
-      for (const { time: own } of instances) own.thaw()
+      for (const { monotonic: own } of instances) own.thaw()
       const left = Promise.all(instances.map(({ membership }) => membership.leave()))
       await time.advance(20_000)
       await left

@@ -32,11 +32,17 @@ if (mongoUrl === undefined) {
 
   leasesContract('mongodb', async () => {
     const fleet = await fleetOn(database.open())
-    const time = fleet.time.process()
+    const monotonic = fleet.time.process()
     let ids = 0
     const newId = (): string => `alone_${(ids += 1)}`
     return {
-      membership: mongoMembership({ db: fleet.connection.db, newId, logger: leaseLogger, time, lifetime: time.now }),
+      membership: mongoMembership({
+        db: fleet.connection.db,
+        newId,
+        logger: leaseLogger,
+        monotonic,
+        lifetime: monotonic.now,
+      }),
       advance: fleet.advance,
       close: fleet.close,
     }
@@ -158,14 +164,14 @@ if (mongoUrl === undefined) {
       const names = numbered(4)
       const first = fleet.start(names)
       await fleet.advance(1_500)
-      const time = fleet.time.process()
+      const monotonic = fleet.time.process()
       const { db } = fleet.connection
       const { isDoneElsewhere } = mongoMembership({
         db,
         newId: () => '',
         logger: leaseLogger,
-        time,
-        lifetime: time.now,
+        monotonic,
+        lifetime: monotonic.now,
       })
       const answerIn = async (milliseconds: number, work: string): Promise<unknown> => {
         let answer: unknown
@@ -198,14 +204,14 @@ if (mongoUrl === undefined) {
       const [paused, other] = [fleet.start(names), fleet.start(names)]
       await fleet.advance(3_000)
       const before = paused.leases.slice()
-      paused.time.freeze()
+      paused.monotonic.freeze()
       await fleet.advance(4_000)
       t.deepEqual(counts(paused, other), [3, 3])
       await fleet.advance(6_000)
       // No timer of it has run since.
       t.is(paused.worked().length, 3)
       t.deepEqual(counts(paused, other), [0, 6])
-      paused.time.thaw()
+      paused.monotonic.thaw()
       await fleet.advance(0)
       t.deepEqual(paused.worked(), [])
       t.true(before.every(({ ending, lost }) => ending.aborted && lost.aborted))
@@ -222,9 +228,9 @@ if (mongoUrl === undefined) {
     await fleet.advance(3_000)
     const granted = paused.leases.length
     for (let pause = 0; pause < 5; pause += 1) {
-      paused.time.freeze()
+      paused.monotonic.freeze()
       await fleet.advance(3_500)
-      paused.time.thaw()
+      paused.monotonic.thaw()
       await fleet.advance(1_500)
     }
     t.deepEqual(counts(paused, other), [2, 2])
@@ -357,8 +363,8 @@ if (mongoUrl === undefined) {
             else {
               const instance = instances[one.who % instances.length]
               if (instance === undefined) continue
-              if (one.kind === 'freeze') instance.time.freeze()
-              if (one.kind === 'thaw') instance.time.thaw()
+              if (one.kind === 'freeze') instance.monotonic.freeze()
+              if (one.kind === 'thaw') instance.monotonic.thaw()
               if (one.kind === 'leave') {
                 gone.add(instance)
                 void instance.membership.leave()
@@ -366,7 +372,7 @@ if (mongoUrl === undefined) {
             }
           }
           instances.push(fleet.start(names))
-          for (const { time } of instances) time.thaw()
+          for (const { monotonic } of instances) monotonic.thaw()
           await fleet.advance(20_000)
           const living = instances.filter((instance) => !gone.has(instance))
           assert.equal(living.flatMap((instance) => instance.leased()).length, names.length)

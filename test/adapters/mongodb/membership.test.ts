@@ -37,7 +37,7 @@ test('however long MongoDB is away, a process remembers no more of its former id
     db: db as unknown as Db,
     newId: () => `id_${(ids += 1)}`,
     logger: recordingLogger(),
-    time: waitedTime(),
+    monotonic: waitedTime(),
     lifetime: () => 0,
   })
   t.teardown(membership.leave)

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { connectMongo, type MongoConnection } from '../../../adapters/mongodb/client/connection.js'
 import { mongoDocuments } from '../../../adapters/mongodb/documents.js'
 import { neverAborted } from '../../../domain/abortable.js'
-import type { Time } from '../../../domain/ports.js'
+import type { MonotonicClock } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import type { Change, Collection, Documents } from '../../../projections/ports.js'
 import { anyProjection, collectionOf, type AnyProjection } from '../../../projections/projection.js'
@@ -88,16 +88,16 @@ if (mongoUrl === undefined) {
     readonly live: Collection
     readonly documents: Documents
     /** As another process opens them. */
-    readonly open: (time?: Pick<Time, 'now'>) => Documents
+    readonly open: (monotonic?: Pick<MonotonicClock, 'now'>) => Documents
   }
   const behaviour = (title: string, check: (t: ExecutionContext, opened: Opened) => Promise<void>): void => {
     test(title, async (t) => {
       const proxy = await mongoProxy(database.url)
       const connections: Array<MongoConnection> = []
-      const open: Opened['open'] = (time) => {
+      const open: Opened['open'] = (monotonic) => {
         const connection = rightOf(connectMongo(urlAt(database.url, proxy.port), recordingLogger()))
         connections.push(connection)
-        return time === undefined ? mongoDocuments(connection.db) : mongoDocuments(connection.db, time)
+        return monotonic === undefined ? mongoDocuments(connection.db) : mongoDocuments(connection.db, monotonic)
       }
       const projection = titles()
       try {
@@ -120,7 +120,7 @@ if (mongoUrl === undefined) {
       documents,
       logger,
       backoff: nextTurn,
-      time: turnTime,
+      monotonic: turnTime,
       build: buildAlone,
       isWaitedFor: false,
     })

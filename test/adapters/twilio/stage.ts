@@ -26,7 +26,7 @@ export const stageFor = async (
   const double = await openTwilioDouble(now, largestPage)
   const statusCallbackOf = (id: string): string => `${site}/messaging/twilio/status/${id}`
   const messengerFor = (account = double.account(sender)) => {
-    const messenger = twilioMessenger({ account, statusCallbackOf }, { clock: { now }, time: time.process() })
+    const messenger = twilioMessenger({ account, statusCallbackOf }, { clock: { now }, monotonic: time.process() })
     t.teardown(messenger.close)
     return messenger
   }

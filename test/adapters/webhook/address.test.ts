@@ -184,7 +184,7 @@ const trapFor = async (t: ExecutionContext): Promise<Trap> => {
 }
 
 const openClient = (t: ExecutionContext, options: WebhookClientOptions): WebhookClient => {
-  const client = webhookClient({ time: slowTime, ...options })
+  const client = webhookClient({ monotonic: slowTime, ...options })
   t.teardown(client.close)
   return client
 }

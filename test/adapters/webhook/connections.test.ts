@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import type { TlsOptions } from 'node:tls'
 import { Worker } from 'node:worker_threads'
-import { monotonicTime } from '../../../adapters/node/monotonic-time.js'
+import { monotonicClock } from '../../../adapters/node/monotonic-clock.js'
 import { webhookClient } from '../../../adapters/webhook/client.js'
-import type { Time } from '../../../domain/ports.js'
+import type { MonotonicClock } from '../../../domain/ports.js'
 import type { WebhookRequest, WebhookResponse } from '../../../projections/delivery/webhook-client.js'
 import { sleep, until } from '../../kit/time/until.js'
 import { newAuthority, newIdentity } from './certificates.js'
@@ -20,14 +20,14 @@ const open = async (
   t: ExecutionContext,
   behaviour: Behaviour,
   secure?: TlsOptions,
-  time: Time = slowTime,
+  monotonic: MonotonicClock = slowTime,
 ): Promise<{
   readonly receiver: RawReceiver
   readonly send: (request?: Partial<WebhookRequest>) => Promise<WebhookResponse>
   readonly url: (host: string) => string
 }> => {
   const receiver = await openRawReceiver(behaviour, secure)
-  const client = webhookClient({ allowPrivate: true, resolve, authorities: [authority.certificate], time })
+  const client = webhookClient({ allowPrivate: true, resolve, authorities: [authority.certificate], monotonic })
   t.teardown(async () => {
     client.close()
     await receiver.close()
@@ -75,7 +75,7 @@ for (const [name, secure] of [
 
 test('an attempt tells when its steps were done', async (t) => {
   const slow: Behaviour = { onRequest: (connection) => setTimeout(() => connection.write(answer(200)), 200) }
-  const { send, url } = await open(t, slow, identity, monotonicTime)
+  const { send, url } = await open(t, slow, identity, monotonicClock)
   const { times, durationMs } = await send({ url: url('after-300-ms.test') })
   const { dns, connect: connected, tls, firstByte, total } = times ?? { total: 0 }
   const steps = [dns, connected, tls, firstByte, total].map(Number)
@@ -100,7 +100,7 @@ test('steps that were not needed or not reached have no time', async (t) => {
   t.truthy(Number.isInteger(literal?.connect) && Number.isInteger(literal?.firstByte))
   const named = (await send({ url: url('receiver.test') })).times
   t.true(Number.isInteger(named?.dns))
-  const limited = await open(t, {}, undefined, monotonicTime)
+  const limited = await open(t, {}, undefined, monotonicClock)
   const insecure = (await limited.send({ url: limited.url('receiver.test').replace('http', 'https') })).times
   t.like(insecure, { tls: null, firstByte: null })
   t.true(Number.isInteger(insecure?.dns) && Number.isInteger(insecure?.connect))
@@ -288,7 +288,7 @@ test('an attempt never rejects, and no reason holds the token or the URL', async
 test('attempts that are in flight when the client closes fail, and never reject', async (t) => {
   const receiver = await openRawReceiver({})
   t.teardown(receiver.close)
-  const client = webhookClient({ allowPrivate: true, resolve, time: slowTime })
+  const client = webhookClient({ allowPrivate: true, resolve, monotonic: slowTime })
   const underWay = Array.from({ length: 5 }, () =>
     client.send(requestTo(`http://127.0.0.1:${receiver.port}/`), new AbortController().signal),
   )
@@ -321,8 +321,8 @@ const openFullServer = async (t: ExecutionContext, milliseconds: number): Promis
 }
 
 test('an attempt fails where no connection is accepted within three seconds, and not where it is accepted late', async (t) => {
-  const [client, unlimited] = [monotonicTime, slowTime].map((time) =>
-    webhookClient({ allowPrivate: true, resolve, time }),
+  const [client, unlimited] = [monotonicClock, slowTime].map((monotonic) =>
+    webhookClient({ allowPrivate: true, resolve, monotonic }),
   )
   t.teardown(() => [client, unlimited].forEach((one) => one?.close()))
   const [never, late] = await Promise.all([openFullServer(t, 60_000), openFullServer(t, 700)])

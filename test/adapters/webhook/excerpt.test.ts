@@ -1,10 +1,10 @@
 import test from 'ava'
 import fc from 'fast-check'
 import assert from 'node:assert/strict'
-import { monotonicTime } from '../../../adapters/node/monotonic-time.js'
+import { monotonicClock } from '../../../adapters/node/monotonic-clock.js'
 import { webhookClient } from '../../../adapters/webhook/client.js'
 import { excerptOf } from '../../../adapters/webhook/excerpt.js'
-import type { Time } from '../../../domain/ports.js'
+import type { MonotonicClock } from '../../../domain/ports.js'
 import { holds } from '../../kit/domain/property.js'
 import { every, openRawReceiver, type Behaviour } from './raw-receiver.js'
 import { requestTo, resolve, slowTime, token } from './rows.js'
@@ -94,9 +94,12 @@ test('whatever comes, an excerpt is short, printable and without the token', (t)
 })
 
 /** What is shown of a body that comes in pieces. */
-const shown = async (behaviour: Behaviour, time: Time = slowTime): Promise<string | null | undefined> => {
+const shown = async (
+  behaviour: Behaviour,
+  monotonic: MonotonicClock = slowTime,
+): Promise<string | null | undefined> => {
   const receiver = await openRawReceiver(behaviour)
-  const client = webhookClient({ allowPrivate: true, resolve, time })
+  const client = webhookClient({ allowPrivate: true, resolve, monotonic })
   const { excerpt } = await client.send(requestTo(`http://127.0.0.1:${receiver.port}/`), new AbortController().signal)
   client.close()
   await receiver.close()
@@ -114,7 +117,7 @@ test('a body that is cut off is shown as far as it came', async (t) => {
           for (let n = 0; n < token.length; n += 1) setTimeout(() => connection.write(token.charAt(n)), 20 + n * 2)
         },
       },
-      monotonicTime,
+      monotonicClock,
     ),
     shown({
       onRequest: (connection) => {

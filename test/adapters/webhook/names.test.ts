@@ -79,7 +79,7 @@ test('names whose servers do not answer delay no other look-up, nor anything els
 test('a webhook gets its post at once while a hundred wait for their names', async (t) => {
   const receiver = await openReceiver()
   const resolve = systemResolve(sources({ servers: await asking(t) }))
-  const client = webhookClient({ allowPrivate: true, resolve, time: slowTime })
+  const client = webhookClient({ allowPrivate: true, resolve, monotonic: slowTime })
   t.teardown(async () => {
     client.close()
     await receiver.close()

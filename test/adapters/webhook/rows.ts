@@ -1,8 +1,8 @@
 import type { ExecutionContext } from 'ava'
 import type { TlsOptions } from 'node:tls'
-import { monotonicTime } from '../../../adapters/node/monotonic-time.js'
+import { monotonicClock } from '../../../adapters/node/monotonic-clock.js'
 import { webhookClient } from '../../../adapters/webhook/client.js'
-import type { Time } from '../../../domain/ports.js'
+import type { MonotonicClock } from '../../../domain/ports.js'
 import type { WebhookRequest } from '../../../projections/delivery/webhook-client.js'
 import { sleep, until } from '../../kit/time/until.js'
 import { openRawReceiver, type Behaviour } from './raw-receiver.js'
@@ -30,9 +30,9 @@ export type Row = {
  * Where limits are not what is tested the time of the client passes slowly, so that none of them ends an attempt
  * because the machine is busy.
  */
-export const slowTime: Time = {
-  now: () => monotonicTime.now() / 20,
-  sleep: (milliseconds, signal) => monotonicTime.sleep(milliseconds * 20, signal),
+export const slowTime: MonotonicClock = {
+  now: () => monotonicClock.now() / 20,
+  sleep: (milliseconds, signal) => monotonicClock.sleep(milliseconds * 20, signal),
 }
 
 /**
@@ -88,7 +88,7 @@ export const runRows = async (
   { authorities = [] }: { readonly authorities?: ReadonlyArray<string> } = {},
 ): Promise<void> => {
   const options = { allowPrivate: true, resolve, authorities }
-  const [unlimited, limited] = [webhookClient({ ...options, time: slowTime }), webhookClient(options)]
+  const [unlimited, limited] = [webhookClient({ ...options, monotonic: slowTime }), webhookClient(options)]
   const well = await openRawReceiver(healthy)
 
   const run = async (row: Row) => {

@@ -88,7 +88,7 @@ test('the states that requests rest on are cached by their bytes, and ids that n
     const { get } = inMemoryProjection({
       store: { head: () => Promise.resolve(E.right(beginning)) },
       load: load as unknown as CommandHandler['load'],
-      time: turnTime,
+      monotonic: turnTime,
     })
     const isAcceptable = ({ text }: State): boolean => text !== ''
     for (let n = 0; n < asked; n += 1) await get(decider, `known-${n}`, isAcceptable)

@@ -88,7 +88,7 @@ const open = async (t: ExecutionContext) => {
       return waitFor('the log')
     },
     documents: memoryDocuments(documentState()),
-    time: time.process(),
+    monotonic: time.process(),
     stopping: stopping.signal,
   })
   let eventsRead = 0

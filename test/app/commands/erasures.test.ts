@@ -123,7 +123,7 @@ const waitingStage = async () => {
     builds: [build],
     purges: [],
     isShared: true,
-    time: time.process(),
+    monotonic: time.process(),
   })
   const facts = { erasure_id: erasureId, account_id: accountId(), contact_id: contactId(), by: 'ticket-1' }
   const execute = async <State, Command extends AnyCommand, Event extends DomainEvent>(

@@ -94,7 +94,7 @@ const open = (...roles: ReadonlyArray<string>) => {
     followers,
     everyProcessFollowers: [],
     logger,
-    time: time.process(),
+    monotonic: time.process(),
     clock,
     messageRetentionDays: 30,
     siteUrl: Promise.resolve('https://leads.example.com'),

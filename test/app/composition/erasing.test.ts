@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava'
 import { messengerWithoutProvider } from '../../../adapters/in-process/messenger-without-provider.js'
 import { singleProcessMembership } from '../../../adapters/in-process/single-process-leases.js'
-import { monotonicTime } from '../../../adapters/node/monotonic-time.js'
+import { monotonicClock } from '../../../adapters/node/monotonic-clock.js'
 import { commandSide } from '../../../app/composition/command-side.js'
 import { followersOn } from '../../../app/composition/followers.js'
 import type { Stores } from '../../../app/composition/stores.js'
@@ -26,7 +26,7 @@ const openProcess = async (t: ExecutionContext) => {
   const kept = memoryDocuments(documentState())
   let isReplaced = false
   const logger = recordingLogger()
-  const ports = { clock: manualClock(), logger, time: monotonicTime }
+  const ports = { clock: manualClock(), logger, monotonic: monotonicClock }
   const membership = singleProcessMembership()
   const stores: Stores = {
     store: memoryEventStore(log),

@@ -13,7 +13,7 @@ import { abortable, neverAborted } from '../../../domain/abortable.js'
 import { newAggregate } from '../../../domain/aggregate.js'
 import { lead } from '../../../domain/lead.js'
 import type { Position } from '../../../domain/event.js'
-import type { AppendAll, EventStore, Time } from '../../../domain/ports.js'
+import type { AppendAll, EventStore, MonotonicClock } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import type { Documents } from '../../../projections/ports.js'
 import { collectionOf } from '../../../projections/projection.js'
@@ -32,7 +32,7 @@ import { startDouble } from '../../eventstoredb-double/double.js'
 /** A time whose waits end when the test says so, all of them at once. */
 const heldTime = () => {
   const waits = new Set<() => void>()
-  const time: Time = {
+  const monotonic: MonotonicClock = {
     now: () => 0,
     sleep: (_, signal) =>
       abortable(signal, (done) => {
@@ -43,7 +43,7 @@ const heldTime = () => {
   const pass = (): void => {
     for (const done of waits) done()
   }
-  return { time, pass, waiting: () => waits.size }
+  return { monotonic, pass, waiting: () => waits.size }
 }
 
 /** The same documents, until they are taken away. */
@@ -61,10 +61,10 @@ const fallible = (documents: Documents): { readonly documents: Documents; readon
 
 /** The half of a process that takes leads, with all that follows the log, and what still waits in it. */
 const openProcess = (t: ExecutionContext, store: EventStore, kept: Documents, appendAll?: AppendAll) => {
-  const { time, pass, waiting } = heldTime()
+  const { monotonic, pass, waiting } = heldTime()
   const clock = manualClock()
   const ids = randomIds(clock)
-  const ports = { clock, logger: recordingLogger(), time }
+  const ports = { clock, logger: recordingLogger(), monotonic }
   const membership = singleProcessMembership()
   const stores: Stores = {
     store,
@@ -101,7 +101,7 @@ const openProcess = (t: ExecutionContext, store: EventStore, kept: Documents, ap
       },
     },
   }))
-  const shown = { readModels: waiters, store, documents: kept, time, stopping: neverAborted }
+  const shown = { readModels: waiters, store, documents: kept, monotonic, stopping: neverAborted }
   const { answerable, documents } = stores.isShared
     ? waitingCommands({ ...shown, followed: following.followed })
     : waitingQueries(shown)

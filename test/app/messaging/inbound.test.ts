@@ -47,7 +47,7 @@ const openInboundStage = async (
     vault: plainVault,
     playbookAt: playbookVersions(stage.store),
     // Whoever waits waits too long.
-    time: { sleep: () => Promise.resolve() },
+    monotonic: { sleep: () => Promise.resolve() },
     readModelFollowers: [
       {
         caughtUpTo: () => new Promise(() => undefined),

@@ -66,7 +66,7 @@ const openLog = async (names: ReadonlyArray<string>) => {
         values: () => Promise.resolve(E.right([accountId()])),
         page: nothing,
       },
-      time: { sleep: () => Promise.resolve() },
+      monotonic: { sleep: () => Promise.resolve() },
       readModelFollowers: [],
     } as unknown as InboundPorts
     const provider = {

@@ -106,7 +106,7 @@ export const fleetStage =
       closing.add(close)
       const logger = recordingLogger()
       const now = (): number => millisecondsOf(life.clock.now())
-      const time = {
+      const monotonic = {
         now,
         sleep: (milliseconds: number, signal: AbortSignal) =>
           life.clock.sleepUntil(later(life.clock.now(), milliseconds), signal),
@@ -116,7 +116,7 @@ export const fleetStage =
         ...{ life, clock: life.clock, ids, logger, random: jitter },
         store: watchedStore(store, wrapping),
         documents: watchedDocuments(mongoDocuments(connection.db), wrapping),
-        shared: mongoMembership({ db: connection.db, newId: ids.ulid, logger, time, lifetime: now, timing }),
+        shared: mongoMembership({ db: connection.db, newId: ids.ulid, logger, monotonic, lifetime: now, timing }),
       })
       const running: Running = { life, process, close, isUp: false }
       fleet.push(running)

@@ -55,13 +55,13 @@ export const followUpProcess = (ports: ProcessPorts): FollowUpProcess => {
   const isShared = shared !== undefined
   const membership = shared ?? singleProcessMembership()
   const followers = virtualFollowers({ ...ports, unsaved: isShared ? 1n : unsaved, isShared })
-  const { commandHandler, time, backoff, readModel, reactions, execute } = followers
+  const { commandHandler, monotonic, backoff, readModel, reactions, execute } = followers
   const following: Array<RunningFollower> = []
   const followUpsFollower = readModel(anyProjection(followUps))
   const messagesFollower = readModel(anyProjection(messages))
   const worker = followUpWorker({
     ...ports,
-    ...{ commandHandler, time, backoff, followUpsFollower, messagesFollower, failingWork: failingWork(time) },
+    ...{ commandHandler, monotonic, backoff, followUpsFollower, messagesFollower, failingWork: failingWork(monotonic) },
     playbookAt: playbookVersions(store),
     siteUrl: Promise.resolve('https://leads.example.com'),
     currentAccount: (id) => Promise.resolve(E.right(simulatedAccount(id))),

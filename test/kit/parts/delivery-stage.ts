@@ -72,7 +72,13 @@ export const openStage = async (watched: (store: EventStore) => EventStore = (st
       projection.name,
       collectionOf(projection),
       () =>
-        runProjection(projection, { ...following, time: turnTime, documents, build: buildAlone, isWaitedFor: true }),
+        runProjection(projection, {
+          ...following,
+          monotonic: turnTime,
+          documents,
+          build: buildAlone,
+          isWaitedFor: true,
+        }),
       { documents, pollBackoff: nextTurn },
     )
   const deliveriesFollower = readModel(anyProjection(deliveries))

@@ -9,7 +9,7 @@ import { categories, type RecordedEvent } from '../../../domain/events.js'
 import type { AccountId, ContactId } from '../../../domain/ids.js'
 import { later } from '../../../domain/instant.js'
 import type { Messenger } from '../../../domain/messenger.js'
-import type { EventStore, Time } from '../../../domain/ports.js'
+import type { EventStore, MonotonicClock } from '../../../domain/ports.js'
 import { followConcurrently } from '../../../projections/subscriptions/concurrent/concurrent-follower.js'
 import { eraser } from '../../../projections/erasure/eraser.js'
 import type { Documents } from '../../../projections/ports.js'
@@ -35,7 +35,7 @@ export type Contact = { readonly id: ContactId; readonly accountId: AccountId }
 /** How it finds what a contact has, how long it waits, and what empties the files. */
 type ManagerOptions = {
   readonly find?: Documents['find']
-  readonly time?: Pick<Time, 'sleep'>
+  readonly monotonic?: Pick<MonotonicClock, 'sleep'>
   readonly purge?: EventStore['purge']
 }
 
@@ -78,7 +78,7 @@ export const openErasureStage = async (empty: EventStore, history: History) => {
   const managerOn = (
     stepped: EventStore,
     messenger: Pick<Messenger, 'settle'>,
-    { find = documents.find, time = atOnceTime, purge = stepped.purge }: ManagerOptions = {},
+    { find = documents.find, monotonic = atOnceTime, purge = stepped.purge }: ManagerOptions = {},
   ) =>
     eraser({
       store: { ...stepped, purge },
@@ -94,7 +94,7 @@ export const openErasureStage = async (empty: EventStore, history: History) => {
       timeline: { ...follower(timeline.name), caughtUpTo: () => project(timeline) },
       messages: { ...follower('messages'), caughtUpTo: () => project(anyProjection(messages)) },
       checkpoint: checkpointIn(checkpoints, 'eraser', 1n),
-      time,
+      monotonic,
       clock,
       messenger,
       logger: recordingLogger(),
@@ -146,7 +146,7 @@ export const openErasureStage = async (empty: EventStore, history: History) => {
 }
 
 /** What it waits for at most never comes; attempts that are under way end at once. */
-const atOnceTime: Pick<Time, 'sleep'> = {
+const atOnceTime: Pick<MonotonicClock, 'sleep'> = {
   sleep: (milliseconds, signal) => (milliseconds < 10_000 ? nextTurn() : aborted(signal)),
 }
 

@@ -2,7 +2,7 @@ import { reactor as reactorOf } from '../../../app/commands/reactions/reactor.js
 import type { Decider } from '../../../domain/decider.js'
 import type { DomainEvent } from '../../../domain/events.js'
 import { later, millisecondsOf } from '../../../domain/instant.js'
-import type { AnyCommand, CommandHandler, Time } from '../../../domain/ports.js'
+import type { AnyCommand, CommandHandler, MonotonicClock } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import { streamOf } from '../../../domain/stream-name.js'
 import type { Checkpoint } from '../../../projections/subscriptions/checkpoint.js'
@@ -49,7 +49,7 @@ export type Execute = <
 /** What followers of a virtual process have in common, wired as `app/composition` wires them. */
 type VirtualFollowers = {
   readonly commandHandler: CommandHandler
-  readonly time: Time
+  readonly monotonic: MonotonicClock
   readonly backoff: Backoff
   readonly following: FollowPorts
   readonly readModel: (projection: AnyProjection) => LeasedFollower
@@ -74,13 +74,13 @@ export const virtualFollowers = ({
   const commandHandler = (isShared ? sharedHandler : cachedHandler)(store, clock)
   const { polling, retrying } = pauses[isShared ? 'shared' : 'alone']
   const reactor = reactorOf({ commandHandler, logger })
-  const time: Time = {
+  const monotonic: MonotonicClock = {
     now: () => millisecondsOf(clock.now()),
     sleep: (milliseconds, signal) => clock.sleepUntil(later(clock.now(), milliseconds), signal),
   }
-  const backoff = exponentialBackoff(retrying, time)
+  const backoff = exponentialBackoff(retrying, monotonic)
   const following: FollowPorts = { store, logger, backoff }
-  const leased = { documents, pollBackoff: exponentialBackoff(polling, time) }
+  const leased = { documents, pollBackoff: exponentialBackoff(polling, monotonic) }
 
   const commanding: VirtualFollowers['commanding'] = (name, begin) =>
     leasedFollower(
@@ -88,13 +88,13 @@ export const virtualFollowers = ({
       checkpointCollection(name),
       (lease) => {
         const inDocuments = checkpointIn(guardedDocuments(documents, lease), name, unsaved)
-        const checkpoint = alsoInEventStore(inDocuments, name, { store, time, logger })
+        const checkpoint = alsoInEventStore(inDocuments, name, { store, monotonic, logger })
         return follow(begin(guardedCommandHandler(commandHandler, lease), checkpoint), following)
       },
       leased,
     )
   return {
-    ...{ commandHandler, time, backoff, following, commanding },
+    ...{ commandHandler, monotonic, backoff, following, commanding },
     readModel: (projection) =>
       leasedFollower(
         projection.name,
@@ -102,7 +102,7 @@ export const virtualFollowers = ({
         (lease) =>
           runProjection(projection, {
             ...following,
-            time,
+            monotonic,
             documents: guardedDocuments(documents, lease),
             build: buildAlone,
             isWaitedFor: isShared,

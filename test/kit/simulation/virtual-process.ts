@@ -37,7 +37,7 @@ export const simulatedReadModels: ReadonlyArray<AnyProjection> = [
 
 export const virtualProcess = (ports: ProcessPorts): VirtualProcess => {
   const { store, documents, logger } = ports
-  const { commandHandler, time, backoff, following, readModel, reactions, commanding, execute } =
+  const { commandHandler, monotonic, backoff, following, readModel, reactions, commanding, execute } =
     virtualFollowers(ports)
   const deliveriesFollower = readModel(anyProjection(deliveries))
   const projecting = commanding('delivery_projector', (guarded, checkpoint) =>
@@ -58,7 +58,7 @@ export const virtualProcess = (ports: ProcessPorts): VirtualProcess => {
     vault: plainVault,
     deliveriesFollower,
     backoff,
-    failingWork: failingWork(time),
+    failingWork: failingWork(monotonic),
     currentWebhook: (id) => loadState(commandHandler, webhook, id),
     hasErasures: () => Promise.resolve(false),
     observe: () => undefined,

@@ -2,7 +2,7 @@ import type { ExecutionContext } from 'ava'
 import { connect, type Connection } from '../../../adapters/eventstoredb/client/connection.js'
 import { eventStoreDb, type EventStoreDb } from '../../../adapters/eventstoredb/event-store.js'
 import type { RetryPolicy } from '../../../adapters/eventstoredb/retry.js'
-import type { Time } from '../../../domain/ports.js'
+import type { MonotonicClock } from '../../../domain/ports.js'
 import { startDouble, type EventStoreDouble } from '../../eventstoredb-double/double.js'
 import type { Version } from '../../eventstoredb-double/version.js'
 import { rightOf } from '../right-of.js'
@@ -41,8 +41,13 @@ export const openEventStoreDb = async (
   return { double, store }
 }
 
-export const storeAt = (t: ExecutionContext, url: string, policy = longRetries, time?: Time): EventStoreDb => {
-  const store = eventStoreDb(rightOf(connect(url)), policy, time)
+export const storeAt = (
+  t: ExecutionContext,
+  url: string,
+  policy = longRetries,
+  monotonic?: MonotonicClock,
+): EventStoreDb => {
+  const store = eventStoreDb(rightOf(connect(url)), policy, monotonic)
   t.teardown(store.close)
   return store
 }

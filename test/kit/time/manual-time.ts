@@ -1,9 +1,9 @@
 import { abortable } from '../../../domain/abortable.js'
-import type { Time } from '../../../domain/ports.js'
+import type { MonotonicClock } from '../../../domain/ports.js'
 import { settled } from './turns.js'
 
-/** The time of one process. */
-export type ProcessTime = Time & {
+/** The monotonic clock of one process. */
+export type ProcessTime = MonotonicClock & {
   /** No timer of the process fires any more, as if it were stopped. */
   readonly freeze: () => void
   /** Timers that are overdue fire. */

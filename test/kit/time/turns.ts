@@ -1,13 +1,13 @@
-import type { Time } from '../../../domain/ports.js'
+import type { MonotonicClock } from '../../../domain/ports.js'
 
 /** Resolves on the next turn of the event loop: what a test puts in the place of a wait. */
 export const nextTurn = (): Promise<void> => new Promise(setImmediate)
 
-/** A time that stands still, and in which every wait lasts a turn. */
-export const turnTime: Time = { now: () => 0, sleep: nextTurn }
+/** A monotonic clock that stands still, and in which every wait lasts a turn. */
+export const turnTime: MonotonicClock = { now: () => 0, sleep: nextTurn }
 
-/** A time that only waits move, and in which every wait lasts a turn. */
-export const waitedTime = (): Time => {
+/** A monotonic clock that only waits move, and in which every wait lasts a turn. */
+export const waitedTime = (): MonotonicClock => {
   let now = 0
   return {
     now: () => now,

@@ -44,7 +44,7 @@ const openStage = async (erased: ReadonlyArray<Contact>) => {
       await following.stop()
     },
     follow: (steps: Steps = atOnce, options: Parameters<typeof stage.follow>[0] = {}) =>
-      stage.follow({ time: time.process(), ...options }, memoryEventStore(log, steps)),
+      stage.follow({ monotonic: time.process(), ...options }, memoryEventStore(log, steps)),
     completed,
     /** Which of these are erased. */
     erasedOf: async (some: ReadonlyArray<Contact>) => {
@@ -152,7 +152,7 @@ test('what is erased is not waited for once more by the next process, though an 
   const waits: Array<number> = []
   const { sleep } = stage.time.process()
   const next = stage.follow(atOnce, {
-    time: {
+    monotonic: {
       sleep: (milliseconds, signal) => {
         waits.push(milliseconds)
         return sleep(milliseconds, signal)

@@ -19,7 +19,7 @@ const limited = (segments_per_month: number | null) =>
 test('what waits for a disabled account goes on at once when it is enabled, steps and what members wrote', async (t) => {
   const [first = 0, second = 0, third = 0] = neighbours(3)
   const account = { enabled: false }
-  const stage = openFollowUpStage(t, { owner: () => account, time: waitedTime() })
+  const stage = openFollowUpStage(t, { owner: () => account, monotonic: waitedTime() })
   for (const n of [first, second]) await stage.submit(n, 1, now)
   await stage.submit(third, 1, now, third, at(24 * 60 * minute))
   await stage.write(third)
@@ -53,7 +53,7 @@ test('an account that can not be looked at holds up no other of its shard, and g
     if (isAway && id === accountId(1)) throw new Error('away')
     return { enabled: isEnabled }
   }
-  const stage = openFollowUpStage(t, { owner, time: waitedTime() })
+  const stage = openFollowUpStage(t, { owner, monotonic: waitedTime() })
   await stage.prepare()
   const [failing, other] = [await stage.submit(first, 1, now), await stage.submit(second, 2, now)]
   for (const n of [first, second]) await stage.takeStep(n)
@@ -102,7 +102,7 @@ test('an account with many that wait holds up no late step of another', async (t
   const all = neighbours(100)
   const [other = 0, ...many] = all
   const accounts = { [accountId(1)]: { enabled: false }, [accountId(2)]: { enabled: true } }
-  const stage = openFollowUpStage(t, { owner: (id) => accounts[id] ?? {}, time: waitedTime() })
+  const stage = openFollowUpStage(t, { owner: (id) => accounts[id] ?? {}, monotonic: waitedTime() })
   for (const n of many) await stage.submit(n, 1, now)
   stage.work(1)
   await until('all wait', 30_000, () => postponed(stage) === many.length)

@@ -1,7 +1,7 @@
 import test from 'ava'
 import type { ContactId, EngagementId, MessageId } from '../../../domain/ids.js'
 import { later, type Instant } from '../../../domain/instant.js'
-import type { Time } from '../../../domain/ports.js'
+import type { MonotonicClock } from '../../../domain/ports.js'
 import { wakeUp } from '../../../domain/wake-up.js'
 import { E } from '../../../domain/prelude.js'
 import { beginDue } from '../../../projections/follow-up/due/begin-due.js'
@@ -64,7 +64,7 @@ const openShard = async (requested: ReadonlyArray<Change>, steps: ReadonlyArray<
     ...{ setAside: new Map(), latePaceUntil: 0, nextWiderReadAt: 0, lateAhead: { steps: [], until: 0 } },
   }
   const clock = manualClock()
-  const time: Time = {
+  const monotonic: MonotonicClock = {
     now: clock.time,
     sleep: (milliseconds, signal) => clock.sleepUntil(later(clock.now(), milliseconds), signal),
   }
@@ -79,10 +79,14 @@ const openShard = async (requested: ReadonlyArray<Change>, steps: ReadonlyArray<
   const look = async (wake = shard.wakeUp.wake): Promise<Look> => {
     const begun: Array<string> = []
     read = 0
-    const looking = beginDue({ documents: { find }, clock, time, failingWork: failingWork(time) }, shard, (id) => {
-      begun.push(id)
-      shard.underWay.set(id, Promise.resolve())
-    })
+    const looking = beginDue(
+      { documents: { find }, clock, monotonic, failingWork: failingWork(monotonic) },
+      shard,
+      (id) => {
+        begun.push(id)
+        shard.underWay.set(id, Promise.resolve())
+      },
+    )
     if (!(await isOver(looking))) wake()
     await looking
     return { begun, read }

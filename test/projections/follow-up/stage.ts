@@ -12,7 +12,7 @@ import { message } from '../../../domain/message.js'
 import type { Messenger, MessengerOutcome } from '../../../domain/messenger.js'
 import { parkedEvent } from '../../../domain/parked-event.js'
 import { standardPlaybook } from '../../../domain/playbook-settings.js'
-import type { EventStore, Time } from '../../../domain/ports.js'
+import type { EventStore, MonotonicClock } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import { reactions } from '../../../domain/reactions.js'
 import { schemaVersion } from '../../../domain/stored-event.js'
@@ -85,7 +85,7 @@ type Plan = {
   readonly lookUpHold?: (account: AccountId) => void
   /** Streams that can't be decoded. */
   readonly unreadable?: (stream: string) => boolean
-  readonly time?: Time
+  readonly monotonic?: MonotonicClock
   /** Whether the provider lists already what it has taken. */
   readonly isListed?: () => boolean
   /** What the worker reads of the documents. */
@@ -109,7 +109,7 @@ export const openFollowUpStage = (
     template = 'Hi {{first_name}}',
     lookUpHold,
     unreadable = () => false,
-    time = turnTime,
+    monotonic = turnTime,
     isListed = () => true,
     workerReads = (given) => given,
   }: Plan = {},
@@ -120,7 +120,7 @@ export const openFollowUpStage = (
   const ids = randomIds(clock)
   const logger = recordingLogger()
   const documents = memoryDocuments(documentState())
-  const tried = failingWork(time)
+  const tried = failingWork(monotonic)
   const rates = sendingRates(() => 1)
   const consentsUnderCheck = new Set<EngagementId>()
   const asked: Array<Consent> = []
@@ -139,7 +139,7 @@ export const openFollowUpStage = (
   })
   const portsOn = (given: EventStore, backoff: () => Promise<void> = nextTurn) => ({
     ...{ store: decoding(given), commandHandler: sharedHandler(decoding(given), clock), documents, clock, ids, logger },
-    ...{ time, backoff, failingWork: tried, playbookAt: () => Promise.resolve(E.right(settingsWith(template))) },
+    ...{ monotonic, backoff, failingWork: tried, playbookAt: () => Promise.resolve(E.right(settingsWith(template))) },
     siteUrl: Promise.resolve('https://leads.example.com'),
     consentVerifier: {
       verify: (consent: Consent) => {
@@ -176,7 +176,7 @@ export const openFollowUpStage = (
     },
     rates,
     consentsUnderCheck,
-    reservations: segmentReservations(time),
+    reservations: segmentReservations(monotonic),
   })
 
   return {
@@ -335,7 +335,7 @@ export const openFollowUpStage = (
             : store.append(stream, ...rest),
       }
       const backoff = async (): Promise<void> => {
-        await time.sleep(5_000, new AbortController().signal)
+        await monotonic.sleep(5_000, new AbortController().signal)
         await meanwhile()
         isAway = false
       }
@@ -355,7 +355,7 @@ export const openFollowUpStage = (
           () =>
             runProjection(projection, {
               ...following,
-              time: turnTime,
+              monotonic: turnTime,
               documents,
               build: buildAlone,
               isWaitedFor: true,

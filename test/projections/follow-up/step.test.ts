@@ -57,7 +57,7 @@ const happenings = {
 for (const [what, command] of Object.entries(happenings)) {
   for (const category of ['engagement', 'message']) {
     test(`where ${what} while the store takes nothing in ${category} streams, the step that was decided before is not sent`, async (t) => {
-      const stage = openFollowUpStage(t, { time: waitedTime() })
+      const stage = openFollowUpStage(t, { monotonic: waitedTime() })
       await stage.prepare()
       await stage.submit(1, 1, {})
       await stage.runTaskWhileAway(1, category, () => stage.executeOnEngagement(1, command))
@@ -69,7 +69,7 @@ for (const [what, command] of Object.entries(happenings)) {
 
 test('where nothing changes while the store is away the step is sent, once', async (t) => {
   for (const category of ['engagement', 'message']) {
-    const stage = openFollowUpStage(t, { time: waitedTime() })
+    const stage = openFollowUpStage(t, { monotonic: waitedTime() })
     await stage.prepare()
     await stage.submit(1, 1, {})
     await stage.runTaskWhileAway(1, category, () => Promise.resolve())
@@ -106,7 +106,7 @@ test('what a member writes is not sent where the contact opts out, or its accoun
 })
 
 test('the one message that tries a sender which is held goes out, also where the store was away', async (t) => {
-  const stage = openFollowUpStage(t, { time: waitedTime() })
+  const stage = openFollowUpStage(t, { monotonic: waitedTime() })
   await stage.prepare()
   await stage.submit(1, 1, {})
   await stage.report({ type: 'HoldSender', accountId: accountId(), reason: '30007', saidBy: 'answer', at: at() })
@@ -148,8 +148,8 @@ test('a provider that is asked for a message is told which others of its contact
 })
 
 test('who takes over at once from a process that died in a try gives the provider time to list what it took', async (t) => {
-  const time = waitedTime()
-  const stage = openFollowUpStage(t, { time, isListed: () => time.now() >= 5_000 })
+  const monotonic = waitedTime()
+  const stage = openFollowUpStage(t, { monotonic, isListed: () => monotonic.now() >= 5_000 })
   await stage.prepare()
   await stage.submit(1, 1, {})
   await stage.takeStep(1, 2)

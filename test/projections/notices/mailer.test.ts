@@ -69,7 +69,7 @@ const openStage = async (
         store,
         logger,
         backoff: nextTurn,
-        time: turnTime,
+        monotonic: turnTime,
         documents,
         build: buildAlone,
         isWaitedFor: true,

@@ -88,7 +88,7 @@ const open = async (t: ExecutionContext, interrupt: (write: number) => 'fail' | 
         documents: watched,
         logger: recordingLogger(),
         backoff: nextTurn,
-        time: turnTime,
+        monotonic: turnTime,
         build: buildAlone,
         isWaitedFor: false,
       }),
@@ -211,7 +211,13 @@ test('a building saves how far it has come, however few events there are', async
     }
   }
   const rare = { ...store, history }
-  const ports = { logger: recordingLogger(), backoff: nextTurn, time: turnTime, build: buildAlone, isWaitedFor: false }
+  const ports = {
+    logger: recordingLogger(),
+    backoff: nextTurn,
+    monotonic: turnTime,
+    build: buildAlone,
+    isWaitedFor: false,
+  }
   const { caughtUpTo, stop } = runProjection(projection, { ...ports, store: rare, documents })
   await caughtUpTo(positionAt(250), neverAborted)
   await stop()
@@ -252,7 +258,7 @@ const openMissing = async (t: ExecutionContext, ...projections: ReadonlyArray<Pr
   for (let n = 1; n <= 3; n += 1) rightOf(await store.append(`conversion-${n}`, 'no-stream', [defined(n)]))
   const documents = memoryDocuments(documentState())
   const history = watchedHistory(store)
-  const ports = { store: history.store, documents, logger: recordingLogger(), backoff: nextTurn, time: turnTime }
+  const ports = { store: history.store, documents, logger: recordingLogger(), backoff: nextTurn, monotonic: turnTime }
   const build = buildTogether(turnTime)
   const running = projections.map((one) => runProjection(anyProjection(one), { ...ports, build, isWaitedFor: false }))
   t.teardown(() => Promise.all(running.map(({ stop }) => stop())))
@@ -322,7 +328,7 @@ test('where the log is away while read models are built together, they go on tog
     runProjection(anyProjection(one), {
       ...ports,
       logger: recordingLogger(),
-      time: turnTime,
+      monotonic: turnTime,
       build,
       isWaitedFor: false,
     }),

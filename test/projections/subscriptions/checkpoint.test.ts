@@ -143,7 +143,11 @@ const openBoth = () => {
     },
   }
   const begin = (documents: Documents) =>
-    alsoInEventStore(checkpointIn(documents, 'reactions', 1n), 'reactions', { store, time: time.process(), logger })
+    alsoInEventStore(checkpointIn(documents, 'reactions', 1n), 'reactions', {
+      store,
+      monotonic: time.process(),
+      logger,
+    })
   return {
     begin,
     time,

@@ -50,7 +50,7 @@ test('an event that can not be folded stops its projection loudly, and no other'
   const run = (projection: Projection<Titles>) =>
     runProjection(anyProjection(projection), {
       ...ports,
-      time: turnTime,
+      monotonic: turnTime,
       documents,
       build: buildAlone,
       isWaitedFor: false,

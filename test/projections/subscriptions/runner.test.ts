@@ -2,7 +2,7 @@ import test, { type ExecutionContext } from 'ava'
 import { neverAborted } from '../../../domain/abortable.js'
 import type { DomainEvent } from '../../../domain/events.js'
 import { beginning, type Position } from '../../../domain/event.js'
-import type { Time } from '../../../domain/ports.js'
+import type { MonotonicClock } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import type { Backoff } from '../../../projections/subscriptions/retries/backoff.js'
 import { guardedDocuments } from '../../../projections/subscriptions/lease-guard.js'
@@ -61,14 +61,19 @@ const open = async (t: ExecutionContext) => {
     },
     run: (
       one: AnyProjection = projection,
-      changed: { documents?: Documents; isWaitedFor?: boolean; backoff?: Backoff; time?: Pick<Time, 'sleep'> } = {},
+      changed: {
+        documents?: Documents
+        isWaitedFor?: boolean
+        backoff?: Backoff
+        monotonic?: Pick<MonotonicClock, 'sleep'>
+      } = {},
     ) => {
       const following = runProjection(one, {
         store,
         documents,
         logger: recordingLogger(),
         backoff: nextTurn,
-        time: turnTime,
+        monotonic: turnTime,
         build: buildAlone,
         isWaitedFor: false,
         ...changed,
@@ -194,7 +199,7 @@ test('a batch without events of its categories moves the checkpoint after a paus
   const { store, define, run, checkpoint } = await open(t)
   const pauses = gate()
   t.teardown(pauses.open)
-  const { caughtUpTo } = run(projection, { isWaitedFor: true, backoff: pauses.pass, time: { sleep: pauses.pass } })
+  const { caughtUpTo } = run(projection, { isWaitedFor: true, backoff: pauses.pass, monotonic: { sleep: pauses.pass } })
   const changed = await define('one')
   await caughtUpTo(changed, neverAborted)
   const other = rightOf(await store.append('account-1', 'no-stream', [newEvent(99)]))
@@ -237,7 +242,7 @@ const holdWrite = async (t: ExecutionContext, end: 'well' | 'badly') => {
     documents: watched,
     isWaitedFor: true,
     backoff: pauses.pass,
-    time: { sleep: pauses.pass },
+    monotonic: { sleep: pauses.pass },
   })
   await caughtUpTo(await define('zero'), neverAborted)
   const idle = rightOf(await store.append('account-1', 'no-stream', [newEvent(99)])).position

@@ -37,7 +37,7 @@ const open = () => {
     readModels: readModels.map((projection) => ({ projection, follower: { caughtUpTo: caughtUpTo(projection.name) } })),
     followed: () => Promise.resolve(),
     documents: memoryDocuments(documentState()),
-    time: manualTime().process(),
+    monotonic: manualTime().process(),
     stopping: neverAborted,
   })
   return { asked, answerable }

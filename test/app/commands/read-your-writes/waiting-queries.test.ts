@@ -38,7 +38,7 @@ const open = (head: Either<StoreFailure, Position> = E.right(positionAt(0))) => 
     readModels: followers,
     store: { head: () => Promise.resolve(head) },
     documents: memoryDocuments(documentState()),
-    time: time.process(),
+    monotonic: time.process(),
     stopping: neverAborted,
   })
   return {

@@ -43,7 +43,7 @@ const open = async (t: ExecutionContext) => {
       return E.right({ events, revision: events.at(-1)?.revision ?? 'no-stream' })
     },
   }
-  const projection = inMemoryProjection({ store, load: sharedHandler(counted, clock).load, time })
+  const projection = inMemoryProjection({ store, load: sharedHandler(counted, clock).load, monotonic: time })
   const other = sharedHandler(store, clock)
   const own = sharedHandler(projection.observed(store), clock)
   const execute = async (handler: typeof own, n: number, command: MarketingSourceCommand): Promise<void> => {

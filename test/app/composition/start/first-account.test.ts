@@ -105,7 +105,7 @@ const open = () => {
         ids,
         siteUrl: () => 'http://leads.example',
       } as unknown as ManagePorts
-      const opening = openFirstAccount({ ...ports, documents, membership, time: time.process() }, isLogEmpty)
+      const opening = openFirstAccount({ ...ports, documents, membership, monotonic: time.process() }, isLogEmpty)
       const over = await isOver(opening)
       return { isOver: over, first: over ? await opening : undefined, opening }
     },

@@ -38,7 +38,7 @@ const open = (failures: ReadonlyArray<StoreFailure>, { named = true, mongo, refu
     eventStoreRefusal: () => Promise.resolve(refusal),
   }
   const config = { eventStoreUrl: named ? 'esdb://127.0.0.1:9' : undefined, mongoUrl: mongo && 'mongodb://127.0.0.1:9' }
-  const wait = serverWait(config, stores, { time: turnTime, logger })
+  const wait = serverWait(config, stores, { monotonic: turnTime, logger })
   return { wait, shown, logger }
 }
 

@@ -70,7 +70,7 @@ const removed = async (
     asked.push(to)
     return Promise.resolve({ kind: 'accepted', providerId: 'SM1' })
   }
-  const ports = { store, commandHandler, messenger: { settle }, clock, time: turnTime, logger: recordingLogger() }
+  const ports = { store, commandHandler, messenger: { settle }, clock, monotonic: turnTime, logger: recordingLogger() }
   const document = { created_at: clock.now(), id: ids.message_id, account_id, contact_id, engagement_id }
   const { remove } = messageRetention({ ...ports, ids: { uuid: nextId } })
   const isRemoved = await remove(document as MessageDocument, testLease('retention'))

@@ -82,7 +82,7 @@ const sweptAt = async (
   const lease = testLease('retention')
   let ids = 10_000
   const ports = {
-    ...{ store, documents, time: turnTime, messenger: outbox, logger, failingWork: failing },
+    ...{ store, documents, monotonic: turnTime, messenger: outbox, logger, failingWork: failing },
     commandHandler: sharedHandler(store, clock),
     clock: {
       now: clock.now,
@@ -134,7 +134,7 @@ test('while the read model is being built it is looked at again soon', async (t)
   const lease = testLease('retention')
   const waits: Array<Instant> = []
   const ports = {
-    ...{ store, documents, time: turnTime, logger: recordingLogger(), ids: randomIds(clock), backoff: nextTurn },
+    ...{ store, documents, monotonic: turnTime, logger: recordingLogger(), ids: randomIds(clock), backoff: nextTurn },
     failingWork: failingWork(turnTime),
     commandHandler: sharedHandler(store, clock),
     clock: {

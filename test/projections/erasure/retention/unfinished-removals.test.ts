@@ -73,7 +73,14 @@ const openStage = async (count: number) => {
     const lease = testLease('retention')
     let left = looks
     const ports = {
-      ...{ store: { ...store, ...changed }, documents, time: turnTime, logger: recordingLogger(), commandHandler, ids },
+      ...{
+        store: { ...store, ...changed },
+        documents,
+        monotonic: turnTime,
+        logger: recordingLogger(),
+        commandHandler,
+        ids,
+      },
       ...{ failingWork: failingWork(turnTime, Infinity), backoff: nextTurn },
       clock: {
         now: clock.now,

@@ -1,8 +1,8 @@
 import { performance } from 'node:perf_hooks'
 import { abortable } from '../../domain/abortable.js'
-import type { Time } from '../../domain/ports.js'
+import type { MonotonicClock } from '../../domain/ports.js'
 
-export const monotonicTime: Time = {
+export const monotonicClock: MonotonicClock = {
   now: () => performance.now(),
   sleep: (milliseconds, signal) =>
     abortable(signal, (done) => {
