@@ -125,7 +125,7 @@ const deliveryWorkerOn = (ports: WorkerPorts): { readonly delivery: Worker; read
     delivery: {
       role: 'delivery',
       name: 'delivery',
-      leases: webhookShards,
+      leases: webhookShards.names,
       work,
       parksAs: deliveryWorkerName,
       following,
@@ -167,7 +167,7 @@ const followUpWorkerOn = (ports: WorkerPorts): Worker => {
   return {
     role: 'delivery',
     name: 'follow-up',
-    leases: contactShards,
+    leases: contactShards.names,
     work,
     parksAs: followUpWorkerName,
     following: { follower, reads: [followUps.name, messages.name], tried },

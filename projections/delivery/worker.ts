@@ -19,7 +19,7 @@ import { bulkResends } from './jobs/bulk-resend.js'
 import { scheduledJob } from './jobs/scheduled-job.js'
 import { leasedQueues, type LeasedQueues } from './queue/leased-queues.js'
 import { scheduler } from './queue/scheduler.js'
-import { webhookShardOf } from './webhook-shards.js'
+import { webhookShards } from './webhook-shards.js'
 import { waitingWebhooks } from './queue/waiting-webhooks.js'
 import type { WebhookQueue } from './queue/webhook-queue.js'
 
@@ -176,7 +176,7 @@ const shardHeadsOn = (ports: Pick<WorkerPorts, 'store'> & RetriedWorkPorts) => {
     /** The log is followed from here again: what became due before may have been tried already. */
     followFrom: (position: Position): void => void (begunAt = position),
     isNew: (webhookId: WebhookId, position: Position): boolean => {
-      const head = heads.get(webhookShardOf(webhookId))
+      const head = heads.get(webhookShards.of(webhookId))
       return head !== undefined && position > head && position > begunAt
     },
   }

@@ -1,7 +1,7 @@
 import { endsCall } from '../../domain/activity.js'
 import type { Position } from '../../domain/event.js'
 import type { RecordedEvent } from '../../domain/events.js'
-import { contactShardOf } from '../read-models/contact-shards.js'
+import { contactShards } from '../read-models/contact-shards.js'
 import type { LeasedFollower } from '../subscriptions/leased-follower.js'
 
 /** What the follow-up worker learns from the log. */
@@ -52,9 +52,9 @@ const none: ReadonlyArray<string> = []
 const shardsOf = (event: RecordedEvent, all: () => Iterable<string>): Iterable<string> => {
   switch (event.type) {
     case 'ActivityRecorded':
-      return endsCall(event.data.activity.label) ? [contactShardOf(event.data.activity.contact_id)] : none
+      return endsCall(event.data.activity.label) ? [contactShards.of(event.data.activity.contact_id)] : none
     case 'EngagementStarted':
-      return event.data.follow_up === undefined ? none : [contactShardOf(event.data.contact_id)]
+      return event.data.follow_up === undefined ? none : [contactShards.of(event.data.contact_id)]
     case 'EngagementResumed':
       // It does not say whose it is.
       return all()
@@ -62,7 +62,7 @@ const shardsOf = (event: RecordedEvent, all: () => Iterable<string>): Iterable<s
     case 'MessageAttemptFailed':
     case 'MessageErased':
     case 'MessageCopyFound':
-      return [contactShardOf(event.data.contact_id)]
+      return [contactShards.of(event.data.contact_id)]
     default:
       return none
   }

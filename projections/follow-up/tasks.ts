@@ -11,7 +11,7 @@ import type { EventStore } from '../../domain/ports.js'
 import { sendingHold } from '../../domain/sending-hold.js'
 import { wakeUp } from '../../domain/wake-up.js'
 import { parkedWork, type ParkedUnderLease } from '../parking/parked-work.js'
-import { contactShardOf } from '../read-models/contact-shards.js'
+import { contactShards } from '../read-models/contact-shards.js'
 import { isLogged } from '../subscriptions/retries/backoff.js'
 import { reasonOf } from '../../domain/failure-reason.js'
 import { idIn, streamOf } from '../../domain/stream-name.js'
@@ -73,7 +73,7 @@ export const tasksOf = (ports: TaskPorts, shardNamed: (name: string) => Shard | 
   const { followUpsFollower, messagesFollower, logger, backoff, failingWork, reservations } = ports
   const holderOf = (_: string, first: RecordedEvent | undefined): Shard | undefined => {
     const contactId = first && contactIn(first)
-    return contactId === undefined ? undefined : shardNamed(contactShardOf(contactId))
+    return contactId === undefined ? undefined : shardNamed(contactShards.of(contactId))
   }
   const parked = parkedWork<Shard>(
     { name: followUpWorkerName, actor: 'follow-up', holderOf, isNeededByOthers, ...recorded },

@@ -41,7 +41,7 @@ export const followUpWorker = (
   const shards = new Map<string, Shard>()
   const waits = new Set<AccountWaits>()
   // A task may still be under way when its shard has been given back.
-  const rates = sendingRates(() => Math.max(shards.size, 1) / contactShards.length)
+  const rates = sendingRates(() => Math.max(shards.size, 1) / contactShards.names.length)
   const ports: TaskPorts = {
     ...given,
     rates,

@@ -1,20 +1,13 @@
 import type { AccountId, ContactId } from '../../domain/ids.js'
 import type { Instant } from '../../domain/instant.js'
 import { isOfAccount } from '../../domain/postponement.js'
+import { shards } from '../subscriptions/shards.js'
 
 /**
- * Follow-up workers share the contacts out by shards: one process at a time holds the lease on a shard, so that all
- * that goes to one contact is sent by one process.
+ * All that goes to one contact lies in one shard, so that one process sends it. By the last letters of the id, which is
+ * derived and so evenly spread.
  */
-export const contactShards: ReadonlyArray<string> = Array.from({ length: 16 }, (_, n) => `contacts_${n}`)
-
-/** By the last letters of the id, which is derived and so evenly spread. */
-export const contactShardOf = (contactId: ContactId): string => {
-  let hash = 0
-  for (let index = contactId.length - 8; index < contactId.length; index += 1)
-    hash = (Math.imul(hash, 31) + contactId.charCodeAt(index)) >>> 0
-  return `contacts_${hash % contactShards.length}`
-}
+export const contactShards = shards('contacts', 16, (contactId: ContactId) => contactId.slice(-8))
 
 type Postponed = { readonly account_id: AccountId; readonly contact_id: ContactId }
 
@@ -23,7 +16,7 @@ type Postponed = { readonly account_id: AccountId; readonly contact_id: ContactI
  * contact, and the account, within which it is ordered by `since`, such as when its lead came.
  */
 export const waitOf = ({ account_id, contact_id }: Postponed, reason: string, since: Instant) =>
-  isOfAccount(reason) ? { waits_in: contactShardOf(contact_id), waits_for: `${account_id}/${since}` } : {}
+  isOfAccount(reason) ? { waits_in: contactShards.of(contact_id), waits_for: `${account_id}/${since}` } : {}
 
 /** The values of that index that are of an account. */
 export const waitsOf = (accountId: AccountId) => ({ from: `${accountId}/`, upTo: `${accountId}/~` })

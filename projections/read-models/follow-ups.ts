@@ -7,7 +7,7 @@ import { stepOver } from '../../domain/message.js'
 import { latest, millisecondsOf, type Instant } from '../../domain/instant.js'
 import { idIn } from '../../domain/stream-name.js'
 import type { Projection } from '../projection.js'
-import { contactShardOf, waitOf } from './contact-shards.js'
+import { contactShards, waitOf } from './contact-shards.js'
 
 /** An engagement that its playbook follows up. */
 export type FollowUpDocument = {
@@ -66,7 +66,7 @@ const derived = (facts: Facts): FollowUpDocument => {
   const next_at = latest(due, pausedUntil, facts.call_until)
   const timely = steps_done === 0 && isSoonAfter(facts.started_at, next_at) ? 'first' : 'later'
   const kind = facts.consent === undefined ? timely : 'consent'
-  return { ...facts, ...states, queue: followUpQueueOf(contactShardOf(contact_id), kind), next_at }
+  return { ...facts, ...states, queue: followUpQueueOf(contactShards.of(contact_id), kind), next_at }
 }
 
 /** Speed to lead counts where a first message is due with its lead, not where it waits for the morning. */

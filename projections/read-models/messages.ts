@@ -7,7 +7,7 @@ import { E, type Either } from '../../domain/prelude.js'
 import { idIn } from '../../domain/stream-name.js'
 import type { Documents } from '../ports.js'
 import { collectionOf, type Projection } from '../projection.js'
-import { contactShardOf, waitOf } from './contact-shards.js'
+import { contactShards, waitOf } from './contact-shards.js'
 
 /** A text that was sent to a contact, or came from it. */
 export type MessageDocument = {
@@ -156,7 +156,7 @@ const mayHaveGoneOut = ({ direction, state }: EventOf<'MessageErased'>['data']):
 export const requestedQueueOf = (shard: string): string => `${shard}/answers`
 
 const dueRequested = ({ contact_id }: { readonly contact_id: ContactId }, next_at: Instant) => ({
-  queue: requestedQueueOf(contactShardOf(contact_id)),
+  queue: requestedQueueOf(contactShards.of(contact_id)),
   next_at,
 })
 
@@ -164,7 +164,7 @@ const dueRequested = ({ contact_id }: { readonly contact_id: ContactId }, next_a
 export const copyQueueOf = (shard: string): string => `${shard}/copies`
 
 const dueCopies = (contactId: ContactId, next_at: Instant) => ({
-  queue: copyQueueOf(contactShardOf(contactId)),
+  queue: copyQueueOf(contactShards.of(contactId)),
   next_at,
 })
 

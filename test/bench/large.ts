@@ -222,7 +222,7 @@ const measureTakeover = async ({ directory }: Seeded): Promise<Takeover> => {
   })
   // Nobody answers the requests, so they are still open when the store is closed.
   const following = follow(worker.follower, ports)
-  singleProcessMembership().share('delivery', () => webhookShards, worker.work)
+  singleProcessMembership().share('delivery', () => webhookShards.names, worker.work)
   await until('the first request', longestWait, () => firstRequest !== undefined)
   await following.stop()
   await tools.close()

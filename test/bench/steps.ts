@@ -13,7 +13,7 @@ import { openTextedStore, seedSteps, smsUrlOf, startProvider, startTexting } fro
 type StepRate = { readonly ours: number; readonly theirs: number }
 
 /** As many messages as a worker sends at a time. */
-const concurrency = 16 * contactShards.length
+const concurrency = 16 * contactShards.names.length
 
 /** In milliseconds: so that the service runs before they are due. */
 const untilDue = 45_000

@@ -1,6 +1,6 @@
 import type { WebhookId } from '../../../domain/ids.js'
 import type { Lease } from '../../subscriptions/leases.js'
-import { webhookShardOf } from '../webhook-shards.js'
+import { webhookShards } from '../webhook-shards.js'
 import { webhookQueue, type WebhookQueue } from './webhook-queue.js'
 
 /** The queues of the webhooks that this process may post to: those of the shards whose leases it holds. */
@@ -24,7 +24,7 @@ export const leasedQueues = (): LeasedQueues => {
     of: (webhookId) => {
       const known = queues.get(webhookId)
       if (known !== undefined) return known
-      const lease = leases.get(webhookShardOf(webhookId))
+      const lease = leases.get(webhookShards.of(webhookId))
       if (lease === undefined) return undefined
       const queue = webhookQueue(webhookId, lease)
       queues.set(webhookId, queue)

@@ -12,7 +12,7 @@ import { randomFrom, seedOf } from '../../kit/load/random.js'
 import { startReceiver, type LoadReceiver } from '../../kit/load/load-receiver.js'
 
 /** The read models, the reactions, the two fan-outs and the eraser; the webhooks; the mailer; the follow-ups. */
-const kindsOfWork = [readModels.length + 4, webhookShards.length, 1, contactShards.length]
+const kindsOfWork = [readModels.length + 4, webhookShards.names.length, 1, contactShards.names.length]
 const names = kindsOfWork.reduce((sum, count) => sum + count, 0)
 
 /** Each kind of work is shared out by itself. */

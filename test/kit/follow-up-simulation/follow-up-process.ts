@@ -84,7 +84,7 @@ export const followUpProcess = (ports: ProcessPorts): FollowUpProcess => {
         () => [...byName.keys()],
         async (lease) => byName.get(lease.name)?.run(lease),
       )
-      membership.share('follow-up', () => contactShards, worker.work)
+      membership.share('follow-up', () => contactShards.names, worker.work)
       await Promise.all(running.map((one) => one.caughtUpHere(head, new AbortController().signal)))
       following.push(follow(worker.follower, followers.following))
     },

@@ -13,7 +13,7 @@ import { webhook, type WebhookCommand } from '../../../domain/webhook.js'
 import { deliveries } from '../../../projections/read-models/deliveries.js'
 import { resends } from '../../../projections/read-models/resends.js'
 import type { WebhookRequest, WebhookResponse } from '../../../projections/delivery/webhook-client.js'
-import { webhookShardOf, webhookShards } from '../../../projections/delivery/webhook-shards.js'
+import { webhookShards } from '../../../projections/delivery/webhook-shards.js'
 import { deliveryWorker } from '../../../projections/delivery/worker.js'
 import { follow } from '../../../projections/subscriptions/follower.js'
 import { anyProjection, collectionOf, type AnyProjection } from '../../../projections/projection.js'
@@ -169,7 +169,7 @@ export const openStage = async (watched: (store: EventStore) => EventStore = (st
         follow: (): void => ends(follow(worker.follower, following).stop),
         /** Holds the shard of the webhook number `n` until the test takes it away. */
         hold: (n: number): TestLease & { readonly done: Promise<void> } => {
-          const lease = testLease(webhookShardOf(webhookId(n)))
+          const lease = testLease(webhookShards.of(webhookId(n)))
           const done = worker.work(lease)
           ends(() => {
             lease.recall()
@@ -179,7 +179,7 @@ export const openStage = async (watched: (store: EventStore) => EventStore = (st
         },
         holdAll: (): void => {
           const membership = singleProcessMembership()
-          membership.share('delivery', () => webhookShards, worker.work)
+          membership.share('delivery', () => webhookShards.names, worker.work)
           ends(membership.leave)
         },
       }

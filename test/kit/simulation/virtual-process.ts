@@ -74,7 +74,7 @@ export const virtualProcess = (ports: ProcessPorts): VirtualProcess => {
         () => [...byName.keys()],
         async (lease) => byName.get(lease.name)?.run(lease),
       )
-      membership.share('delivery', () => webhookShards, worker.work)
+      membership.share('delivery', () => webhookShards.names, worker.work)
       await Promise.all(followers.map((one) => one.caughtUpHere(head, new AbortController().signal)))
       follow(worker.follower, following)
     },

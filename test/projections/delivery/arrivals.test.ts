@@ -3,7 +3,7 @@ import type { DomainEvent } from '../../../domain/events.js'
 import type { Position } from '../../../domain/event.js'
 import { arrivals } from '../../../projections/delivery/arrivals.js'
 import { leasedQueues } from '../../../projections/delivery/queue/leased-queues.js'
-import { webhookShardOf } from '../../../projections/delivery/webhook-shards.js'
+import { webhookShards } from '../../../projections/delivery/webhook-shards.js'
 import { testLease } from '../../kit/parts/lease.js'
 import { logOf } from '../../kit/domain/log.js'
 import {
@@ -29,7 +29,7 @@ const openStage = () => {
   const notified: Array<string> = []
   const log: Array<readonly [string, DomainEvent]> = []
   const queues = leasedQueues()
-  const lease = testLease(webhookShardOf(webhookId(1)))
+  const lease = testLease(webhookShards.of(webhookId(1)))
   queues.hold(lease)
   const note = (kind: string) => (queue: { readonly webhookId: string }) => {
     notified.push(`${kind} ${queue.webhookId}`)
@@ -141,7 +141,7 @@ test('nobody waits for events that leave nothing to do', (t) => {
 
 test('nobody is notified about the webhooks of another process', async (t) => {
   const { learn, show, awaited, notified } = openStage()
-  t.not(webhookShardOf(webhookId(2)), webhookShardOf(webhookId(1)))
+  t.not(webhookShards.of(webhookId(2)), webhookShards.of(webhookId(1)))
   learn([delivery, dueTo(2)])
   t.deepEqual(awaited(), [])
   learn([delivery, dueTo(1)], [delivery, dueTo(2)])

@@ -4,7 +4,7 @@ import { mostAttempts } from '../../../domain/retry-schedule.js'
 import { later, millisecondsOf } from '../../../domain/instant.js'
 import { mostRequests } from '../../../projections/delivery/queue/concurrency.js'
 import type { WebhookResponse } from '../../../projections/delivery/webhook-client.js'
-import { webhookShardOf } from '../../../projections/delivery/webhook-shards.js'
+import { webhookShards } from '../../../projections/delivery/webhook-shards.js'
 import {
   delivered,
   numberOf,
@@ -122,7 +122,7 @@ test('only the webhooks of the shards that the worker holds are posted to', asyn
   const stage = await openStage()
   const { addWebhook, makeDue, until, state, project, openWorker: open, close } = stage
   const { sent, follow: begin, hold } = open(() => Promise.resolve(delivered))
-  t.not(webhookShardOf(webhookId(1)), webhookShardOf(webhookId(2)))
+  t.not(webhookShards.of(webhookId(1)), webhookShards.of(webhookId(2)))
   project()
   await addWebhook(1)
   await addWebhook(2)

@@ -1,7 +1,7 @@
 import test from 'ava'
 import { E } from '../../../domain/prelude.js'
 import type { Documents } from '../../../projections/ports.js'
-import { contactShardOf, contactShards } from '../../../projections/read-models/contact-shards.js'
+import { contactShards } from '../../../projections/read-models/contact-shards.js'
 import { contactId } from '../../kit/domain/samples.js'
 import { settled } from '../../kit/time/turns.js'
 import { until } from '../../kit/time/until.js'
@@ -56,7 +56,7 @@ const heldFinds = (isHeld: (part: string) => boolean = () => true) => {
 }
 
 const now = {}
-const shardOf = (n: number): string => contactShardOf(contactId(n))
+const shardOf = (n: number): string => contactShards.of(contactId(n))
 
 /** Two leads whose contacts are followed up in different shards. */
 const first = 1
@@ -66,7 +66,7 @@ test('a process reads four things at a time, however many shards it takes over, 
   const finds = heldFinds()
   const stage = openFollowUpStage(t, { workerReads: finds.workerReads })
   for (let n = 1; n <= 20; n += 1) await stage.submit(n, 1, now)
-  stage.work(1, contactShards)
+  stage.work(1, contactShards.names)
   t.teardown(() => finds.release())
   await settled()
   t.is(finds.open(), 4)
@@ -113,9 +113,9 @@ test('shards that are taken over together look once for what waits for its accou
   await stage.prepare()
   await stage.submit(first, 1, now)
   await stage.takeStep(first)
-  stage.work(first, contactShards)
+  stage.work(first, contactShards.names)
   await until('it was looked at', 30_000, () => finds.waits.length > 0)
   await settled()
-  t.true(finds.values.length < contactShards.length, `${finds.values.length} looks at two collections`)
+  t.true(finds.values.length < contactShards.names.length, `${finds.values.length} looks at two collections`)
   t.deepEqual([...new Set(finds.waits)], [shardOf(first)])
 })

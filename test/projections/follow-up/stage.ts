@@ -25,7 +25,7 @@ import { takeStep } from '../../../projections/follow-up/step.js'
 import { followUpWorker } from '../../../projections/follow-up/worker.js'
 import type { Documents } from '../../../projections/ports.js'
 import { anyProjection, collectionOf, type AnyProjection } from '../../../projections/projection.js'
-import { contactShardOf } from '../../../projections/read-models/contact-shards.js'
+import { contactShards } from '../../../projections/read-models/contact-shards.js'
 import { followUps } from '../../../projections/read-models/follow-ups.js'
 import { messages } from '../../../projections/read-models/messages.js'
 import { follow } from '../../../projections/subscriptions/follower.js'
@@ -69,7 +69,7 @@ const settingsWith = (template: string) => ({
 /** Numbers of leads whose contacts are followed up in one shard. */
 export const neighbours = (count: number): ReadonlyArray<number> =>
   Array.from({ length: 2_000 }, (_, index) => index + 1)
-    .filter((n) => contactShardOf(contactId(n)) === contactShardOf(contactId(1)))
+    .filter((n) => contactShards.of(contactId(n)) === contactShards.of(contactId(1)))
     .slice(0, count)
 
 type Plan = {
@@ -344,7 +344,7 @@ export const openFollowUpStage = (
       await (typeof of === 'number' ? takeStep(ports, lease, engagementId(of)) : sendRequested(ports, lease, of))
     },
     /** A worker of the shard of the lead number `n`, or of others, with the read models that it reads. */
-    work: (n: number, shards: ReadonlyArray<string> = [contactShardOf(contactId(n))]) => {
+    work: (n: number, shards: ReadonlyArray<string> = [contactShards.of(contactId(n))]) => {
       const following = { store, logger, backoff: nextTurn }
       const lease = testLease('read models')
       const leases = new Map(shards.map((shard) => [shard, testLease(shard)]))

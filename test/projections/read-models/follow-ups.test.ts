@@ -12,7 +12,7 @@ import type { DomainEvent } from '../../../domain/events.js'
 import { instantOf, latest, millisecondsOf, type Instant } from '../../../domain/instant.js'
 import { E } from '../../../domain/prelude.js'
 import { anyProjection } from '../../../projections/projection.js'
-import { contactShardOf } from '../../../projections/read-models/contact-shards.js'
+import { contactShards } from '../../../projections/read-models/contact-shards.js'
 import { followUps, type FollowUpDocument } from '../../../projections/read-models/follow-ups.js'
 import { logOf } from '../../kit/domain/log.js'
 import { accountId, activity, at, attribution, contactId, engagementId, messageId } from '../../kit/domain/samples.js'
@@ -165,7 +165,7 @@ test('a step that was put off since its account is disabled waits for that, unti
     const { waits_in, waits_for } = documentAfter(started, ...others)
     return [waits_in, waits_for]
   }
-  t.deepEqual(waitsFor(waits), [contactShardOf(contactId()), `${accountId()}/${at()}`])
+  t.deepEqual(waitsFor(waits), [contactShards.of(contactId()), `${accountId()}/${at()}`])
   t.deepEqual(waitsFor(postponed("the account's segments of this month are used up")), waitsFor(waits))
   const checked = { check: 1, reason: 'away', failed_at: at(2), next_check_at: at(hour) }
   const checkFailed: DomainEvent = { type: 'ConsentCheckFailed', data: { engagement_id, ...checked } }

@@ -2,7 +2,7 @@ import test from 'ava'
 import { instantOf } from '../../../domain/instant.js'
 import type { MessageEvent } from '../../../domain/message.js'
 import { anyProjection } from '../../../projections/projection.js'
-import { contactShardOf } from '../../../projections/read-models/contact-shards.js'
+import { contactShards } from '../../../projections/read-models/contact-shards.js'
 import { messages, type MessageDocument } from '../../../projections/read-models/messages.js'
 import { logOf } from '../../kit/domain/log.js'
 import { accountId, at, contactId, engagementId, messageId } from '../../kit/domain/samples.js'
@@ -54,7 +54,7 @@ test('what a member wrote and was put off since the account is disabled waits fo
   })
   const waits = [requested, postponed('the account is disabled')]
   const { waits_in, waits_for } = documentAfter(...waits)
-  t.deepEqual([waits_in, waits_for?.split('/')[0]], [contactShardOf(contactId()), accountId()])
+  t.deepEqual([waits_in, waits_for?.split('/')[0]], [contactShards.of(contactId()), accountId()])
   const failed = { attempt: 0, kind: 'withdrawn', reason: 'the conversation has ended' } as const
   const others: ReadonlyArray<MessageEvent> = [
     postponed('quiet hours'),

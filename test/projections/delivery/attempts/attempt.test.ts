@@ -8,7 +8,7 @@ import { attemptWith } from '../../../../projections/delivery/attempts/attempt.j
 import type { NewDeliveries } from '../../../../projections/delivery/attempts/new-deliveries.js'
 import { webhookQueue } from '../../../../projections/delivery/queue/webhook-queue.js'
 import type { WebhookRequest } from '../../../../projections/delivery/webhook-client.js'
-import { webhookShardOf } from '../../../../projections/delivery/webhook-shards.js'
+import { webhookShards } from '../../../../projections/delivery/webhook-shards.js'
 import { failingWork } from '../../../../projections/subscriptions/retries/failing-work.js'
 import { accountId, at, deliveryFacts, deliveryId, webhookId, webhookSettings } from '../../../kit/domain/samples.js'
 import { memoryEventStore, memoryLog } from '../../../kit/memory/event-store.js'
@@ -50,7 +50,7 @@ const openStage = async () => {
     random: () => 0.5,
     observe: () => undefined,
   }
-  const queue = webhookQueue(webhookId(), testLease(webhookShardOf(webhookId())))
+  const queue = webhookQueue(webhookId(), testLease(webhookShards.of(webhookId())))
   return {
     sent,
     tell,
