@@ -70,7 +70,7 @@ export const EngagementEvent = t.union([
    * `reason`: the outcome's label, `conversion`, `erased`, or `superseded`: the contact has too many newer engagements.
    */
   eventOf('EngagementEnded', t.type({ engagement_id: EngagementId, reason: t.string, ended_at: Instant })),
-  /** Decided right before each try to send the message of a step, which counts from 0. */
+  /** Decided right before each attempt to send the message of a step, which counts from 0. */
   eventOf(
     'StepBegun',
     t.type({ engagement_id: EngagementId, step: NaturalNumber, attempt: NaturalNumber, message_id: MessageId }),
@@ -137,7 +137,8 @@ const FollowUpState = t.type({
   /** Of the step that was begun last; undefined where it was skipped. */
   messageId: t.union([MessageId, t.undefined]),
   /**
-   * When the next try or step is due; undefined where the message of the last step tells, null where no step follows.
+   * When the next attempt or step is due; undefined where the message of the last step tells, null where no step
+   * follows.
    */
   nextAt: t.union([Instant, t.null, t.undefined]),
   /** Since when the next step waits for a month that is not used up. */

@@ -63,7 +63,7 @@ export type ErasedMessageEvent = t.TypeOf<typeof ErasedEvent>
 
 /**
  * The story of one message. `MessageRequested` begins a requested message, which is no step. `MessageBegun` and
- * `MessageTriedAgain` are written before a try, the others after it. Their reasons are ours and hold no word of a
+ * `MessageTriedAgain` are written before an attempt, the others after it. Their reasons are ours and hold no word of a
  * provider. What ends a step says what comes after it. `MessageErased` closes the stream.
  */
 export const MessageEvent = t.union([
@@ -93,8 +93,8 @@ export const MessageEvent = t.union([
       Sent,
       t.type({ attempt: NaturalNumber, reason: t.string, next_attempt_at: Instant }),
       /**
-       * `provider_id`: of a try that the provider had taken. `unreached`: the phone was off, or the carrier gave no
-       * reason.
+       * `provider_id`: of an attempt that the provider had taken. `unreached`: the phone was off, or the carrier gave
+       * no reason.
        */
       t.partial({ provider_id: t.string, kind: t.keyof({ unreached: null, 'sender-blocked': null }) }),
     ]),
@@ -105,7 +105,7 @@ export const MessageEvent = t.union([
   ),
   /**
    * `report_id`: of an opt-out, what it stands for, as with a text that says so; left out where the contact had opted
-   * out before the try, or nobody knows.
+   * out before the attempt, or nobody knows.
    */
   eventOf(
     'MessageFailed',
@@ -116,12 +116,12 @@ export const MessageEvent = t.union([
       t.partial({ report_id: ActivityReportId }),
     ]),
   ),
-  /** The provider reported on a try before it answered, or where nobody knew whether it had taken it. */
+  /** The provider reported on an attempt before it answered, or where nobody knew whether it had taken it. */
   eventOf('MessageTaken', t.intersection([Sent, t.type({ provider_id: t.string })])),
   eventOf('MessageDelivered', t.intersection([Sent, t.type({ provider_id: t.string })])),
   /**
    * The provider had taken it, and it never will arrive. `report_id`: as with `MessageFailed`, and left out where the
-   * contact has opted in since the try. Older versions left it out.
+   * contact has opted in since the attempt. Older versions left it out.
    */
   eventOf(
     'MessageUndelivered',
@@ -167,7 +167,7 @@ export const MessageEvent = t.union([
       /**
        * `meaning`: of what the contact wrote. `history`: all its events, as far as they had been written when they were
        * read. Older versions left them out. `copies`: the ids by which a provider still has it; left out where there
-       * are none. `sender`: from which the last try went out, where it is the account's own; older versions left it
+       * are none. `sender`: from which the last attempt went out, where it is the account's own; older versions left it
        * out.
        */
       t.partial({
@@ -178,11 +178,11 @@ export const MessageEvent = t.union([
       }),
     ]),
   ),
-  /** The provider took a try that was under way when the message was erased. */
+  /** The provider took an attempt that was under way when the message was erased. */
   eventOf('MessageCopyFound', t.intersection([MessageIds, t.type({ provider_id: t.string })])),
   /** The provider has it no longer. */
   eventOf('MessageCopiesErased', MessageIds),
-  /** The provider still has it: `until` the next try, null after the last one. */
+  /** The provider still has it: `until` the next attempt, null after the last one. */
   eventOf(
     'MessageCopiesKept',
     t.intersection([
@@ -198,7 +198,7 @@ type ReceivedFacts = Extract<MessageEvent, { readonly type: 'MessageReceived' }>
 type Requested = { readonly ids: MessageIds; readonly request: Request; readonly dueAt: Instant | undefined }
 
 export type MessageState =
-  /** `withdrawn`: before its first try. */
+  /** `withdrawn`: before its first attempt. */
   | { readonly kind: 'unknown' | 'withdrawn' }
   | {
       readonly kind: 'erased'
@@ -211,30 +211,30 @@ export type MessageState =
       readonly attempts: number
     }
   | ({ readonly kind: 'requested' } & Requested)
-  /** `sending`: a try has begun, and nobody has recorded how it ended. `waiting`: for the next one. */
+  /** `sending`: an attempt has begun, and nobody has recorded how it ended. `waiting`: for the next one. */
   | {
       readonly kind: 'sending' | 'waiting' | 'sent' | 'delivered' | 'failed'
       readonly facts: Sent
       /** Undefined for a step. */
       readonly request: Request | undefined
-      /** The same on every try. */
+      /** The same on every attempt. */
       readonly text: string
       readonly segments: number
       readonly attempt: number
-      /** When the last try was begun. */
+      /** When the last attempt was begun. */
       readonly begunAt: Instant
-      /** From which sender the last try went out; undefined: the one that the accounts share. */
+      /** From which sender the last attempt went out; undefined: the one that the accounts share. */
       readonly sender: string | undefined
-      /** Of the next try, where it waits. */
+      /** Of the next attempt, where it waits. */
       readonly dueAt: Instant | undefined
       /** Set where the step is over. */
       readonly after: AfterStep | undefined
-      /** The provider's own id of the last try; undefined where it has told none. */
+      /** The provider's own id of the last attempt; undefined where it has told none. */
       readonly providerId: string | undefined
       readonly arrived: boolean
       /** Why it never will arrive, or nobody knows whether it did. */
       readonly failure: Failure | undefined
-      /** The provider's ids of earlier tries, which never will arrive. */
+      /** The provider's ids of earlier attempts, which never will arrive. */
       readonly lost: ReadonlyArray<string>
       /** How often the phone was not reached. */
       readonly unreached: number
@@ -244,8 +244,8 @@ export type MessageState =
 type Failure = { readonly kind: FailureKind; readonly reason: string }
 
 /**
- * What a provider tells of a try after, or before, its answer. Of the failures it tells `unreached` may pass, a few
- * times, and `failed`, such as of a message that was not valid for long enough, however often.
+ * What a provider tells of an attempt after, or before, its answer. Of the failures it tells `unreached` may pass, a
+ * few times, and `failed`, such as of a message that was not valid for long enough, however often.
  */
 export type MessageReport =
   | { readonly providerId: string; readonly kind: 'taken' }
@@ -256,7 +256,7 @@ export type MessageReport =
       readonly reason: string
     }
 
-/** How a try ended, and what comes after the step where that ends it. */
+/** How an attempt ended, and what comes after the step where that ends it. */
 type Ending =
   | { readonly kind: 'sent'; readonly providerId: string | null }
   | {
@@ -289,7 +289,7 @@ export type MessageCommand =
       readonly after?: AfterStep
     }
   | {
-      readonly type: 'RecordFailedTry'
+      readonly type: 'RecordFailedAttempt'
       readonly attempt: number
       readonly reason: string
       readonly nextAttemptAt: Instant
@@ -374,11 +374,11 @@ const evolve = (state: MessageState, event: MessageEvent): MessageState => {
     case 'MessageCopiesKept':
       return state.kind === 'erased' ? { ...state, attempts: event.data.attempt } : state
     default:
-      return afterTry(state, event)
+      return afterAttempt(state, event)
   }
 }
 
-const afterTry = (
+const afterAttempt = (
   state: MessageState,
   event: Exclude<
     MessageEvent,
@@ -455,7 +455,7 @@ export type OutboundMessage = Extract<MessageState, { readonly attempt: number }
 
 export const isOutbound = (state: MessageState): state is OutboundMessage => 'attempt' in state
 
-/** No try is under way, and none follows unless it is found to be lost. */
+/** No attempt is under way, and none follows unless it is found to be lost. */
 const isOver = ({ kind }: OutboundMessage): boolean => kind !== 'sending' && kind !== 'waiting'
 
 const decide = (command: MessageCommand, state: MessageState): Either<never, ReadonlyArray<MessageEvent>> => {
@@ -482,10 +482,10 @@ const decide = (command: MessageCommand, state: MessageState): Either<never, Rea
       if (attempt !== state.attempts + 1) return E.right([])
       return E.right([{ type: 'MessageCopiesKept', data: { ...state.ids, attempt, until, reason } }])
     }
-    case 'RecordFailedTry': {
+    case 'RecordFailedAttempt': {
       if (!isOutbound(state)) return E.right([])
       const { attempt, reason, nextAttemptAt: next_attempt_at, kind } = command
-      if (!isOfTry(state, attempt)) return E.right([])
+      if (!isOfAttempt(state, attempt)) return E.right([])
       const reported = endingAsReported(state, command.after)
       if (reported !== undefined) return E.right([reported])
       if (kind === 'unreached' && state.unreached + 1 >= mostUnreached) {
@@ -499,7 +499,7 @@ const decide = (command: MessageCommand, state: MessageState): Either<never, Rea
       const { attempt, ending, after } = command
       if (ending.kind === 'sent' && state.kind === 'erased') return E.right(recordFoundCopy(state, ending.providerId))
       if (!isOutbound(state)) return E.right([])
-      if (!isOfTry(state, attempt)) return E.right([])
+      if (!isOfAttempt(state, attempt)) return E.right([])
       const reported = endingAsReported(state, after)
       if (reported !== undefined) return E.right([reported])
       const ended = { ...state.facts, attempt, ...after }
@@ -541,7 +541,7 @@ const recordReport = (
   if (report.kind === 'delivered') return [{ type: 'MessageDelivered', data: { ...facts, provider_id } }]
   if (report.kind === 'taken')
     return providerId === undefined ? [{ type: 'MessageTaken', data: { ...facts, provider_id } }] : []
-  // Another try was taken since.
+  // Another attempt was taken since.
   if (providerId !== undefined && providerId !== provider_id) return []
   const { reason } = report
   const undelivered = (kind: FailureKind): ReadonlyArray<MessageEvent> => [
@@ -559,7 +559,7 @@ const recordReport = (
   return [{ type: 'MessageAttemptFailed', data: { ...facts, ...again } }]
 }
 
-/** Of one that waits, or was never begun: no try of it is under way. */
+/** Of one that waits, or was never begun: no attempt of it is under way. */
 const postponeOrWithdraw = (
   command: Extract<MessageCommand, { readonly type: 'PostponeMessage' | 'WithdrawMessage' }>,
   state: MessageState,
@@ -579,8 +579,8 @@ const postponeOrWithdraw = (
   return state.dueAt === until ? [] : [{ type: 'MessagePostponed', data: { ...ids, until, reason } }]
 }
 
-/** A second record of one try is a repeat. */
-const isOfTry = (state: OutboundMessage, attempt: number): boolean =>
+/** A second record of one attempt is a repeat. */
+const isOfAttempt = (state: OutboundMessage, attempt: number): boolean =>
   state.kind === 'sending' && state.attempt === attempt
 
 const begin = (
@@ -601,7 +601,7 @@ const begin = (
   // What was requested is no step.
   if (state.kind === 'requested')
     return [{ type: 'MessageBegun', data: { ...state.ids, ...begun, purpose: state.request.purpose } }]
-  // One whose try nobody recorded is not at the provider, as whoever begins it anew has made sure.
+  // One whose attempt nobody recorded is not at the provider, as whoever begins it anew has made sure.
   if (!isOutbound(state) || state.kind === 'sent' || state.kind === 'delivered' || state.kind === 'failed') return []
   const reported = endingAsReported(state, after)
   if (reported !== undefined) return [reported]

@@ -1,7 +1,7 @@
 import type { MessageId } from './ids.js'
 import type { Instant } from './instant.js'
 
-/** A text for one number. Its id is the same on every try, so that whoever gets it twice can tell. */
+/** A text for one number. Its id is the same on every attempt, so that whoever gets it twice can tell. */
 export type OutgoingMessage = {
   readonly id: MessageId
   /** In E.164. */
@@ -14,10 +14,10 @@ export type OutgoingMessage = {
 }
 
 /**
- * How one try ended. `reason` is one of a few words of ours, with the provider's code, and holds nothing that it said.
- * `accepted`: the provider takes care of it under its own id. `opted-out`: the provider knows that the number wants
- * nothing. `undeliverable`: the number can't be reached. `unreached`: the phone was off, or the carrier gave no reason:
- * to be tried again, a few times. `failed`: to be tried again, not before `retryAt` where it is given.
+ * How one attempt ended. `reason` is one of a few words of ours, with the provider's code, and holds nothing that it
+ * said. `accepted`: the provider takes care of it under its own id. `opted-out`: the provider knows that the number
+ * wants nothing. `undeliverable`: the number can't be reached. `unreached`: the phone was off, or the carrier gave no
+ * reason: to be tried again, a few times. `failed`: to be tried again, not before `retryAt` where it is given.
  * `sender-blocked`: nothing of this sender gets through until somebody has settled it with the provider. `refused`:
  * this very message never will be taken. `unknown`: it may have been taken.
  */

@@ -41,7 +41,7 @@ type Situation = {
 /** What is to be done with an engagement now. */
 export type NextStep =
   | { readonly kind: 'nothing' }
-  /** Nobody has recorded how the last try of its message ended. */
+  /** Nobody has recorded how the last attempt of its message ended. */
   | { readonly kind: 'settle'; readonly step: number; readonly messageId: MessageId }
   | {
       readonly kind: 'send'

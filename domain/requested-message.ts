@@ -27,7 +27,7 @@ type Situation = {
 /** What is to be done with it now. */
 export type NextTry =
   | { readonly kind: 'nothing' }
-  /** Nobody has recorded how the last try ended. */
+  /** Nobody has recorded how the last attempt ended. */
   | { readonly kind: 'settle' }
   | { readonly kind: 'send'; readonly text: string; readonly validUntil: Instant }
   /** Whether the contact agreed is to be found out first. `check` counts from 1. */

@@ -18,26 +18,26 @@ export const nextAttemptAt = (attempt: number, at: Instant, random: number): Ins
   return instantOf(millisecondsOf(at) + Math.ceil(seconds * 1000))
 }
 
-/** Tries of one message, over a day: after the last one it is too late for its step. */
-const mostMessageTries = 28
+/** Attempts of one message, over a day: after the last one it is too late for its step. */
+const mostMessageAttempts = 28
 
 /**
  * When a message is tried again after `attempt`, from 1 on, failed at `at`: a minute later, then twice as long each
  * time, an hour at most.
  */
-export const nextMessageTryAt = (attempt: number, at: Instant): Instant =>
+export const nextMessageAttemptAt = (attempt: number, at: Instant): Instant =>
   later(at, Math.min(60_000 * 2 ** (attempt - 1), 60 * 60_000))
 
 /**
  * When a message is tried again whose `attempt` failed at `at`, and how; undefined where that was the last one. While
- * its sender is blocked a try says nothing of the message, so none is the last.
+ * its sender is blocked an attempt says nothing of the message, so none is the last.
  */
 export const messageRetryAt = (
   attempt: number,
   failure: MessageReport['kind'] | MessengerOutcome['kind'],
   at: Instant,
 ): Instant | undefined =>
-  attempt < mostMessageTries || failure === 'sender-blocked' ? nextMessageTryAt(attempt, at) : undefined
+  attempt < mostMessageAttempts || failure === 'sender-blocked' ? nextMessageAttemptAt(attempt, at) : undefined
 
 /**
  * When a provider is asked again to erase its copy, after `attempt`, from 1 on, failed at `at`: an hour later, then a
@@ -56,7 +56,7 @@ const longestConsentWait = 24 * 60 * 60_000
 export const nextConsentCheckAt = (check: number, since: Instant, at: Instant): Instant | undefined => {
   const end = later(since, longestConsentWait)
   if (at >= end) return undefined
-  const next = nextMessageTryAt(check, at)
+  const next = nextMessageAttemptAt(check, at)
   return next < end ? next : end
 }
 

@@ -70,8 +70,8 @@ export type SendingHoldCommand =
 type Tried = { readonly accountId: AccountId; readonly saidBy: SaidBy; readonly at: Instant }
 
 /**
- * What the provider said of a try may tell of the sender too: that it is blocked, or that a message got through. It
- * counts where the account still sends from there (`sendsFrom` of the account).
+ * What the provider said of an attempt may tell of the sender too: that it is blocked, or that a message got through.
+ * It counts where the account still sends from there (`sendsFrom` of the account).
  */
 export const senderCommandFor = (
   said: MessageReport | MessengerOutcome,

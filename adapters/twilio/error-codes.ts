@@ -42,7 +42,7 @@ export const failureOf = (code: number | undefined): TwilioFailure =>
     reason: code === undefined ? 'not delivered' : `not delivered (Twilio ${code})`,
   }
 
-/** The outcome of a try that was answered with a status that is not 2xx. */
+/** The outcome of an attempt that was answered with a status that is not 2xx. */
 export const refusalOf = (status: number, code: number | undefined, retryAt: Instant | undefined): MessengerOutcome => {
   const { kind, reason } = (code === undefined ? undefined : failures.get(code)) ?? failureOfStatus(status, code)
   return kind === 'failed' ? { kind, reason, retryAt } : { kind, reason }

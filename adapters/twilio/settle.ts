@@ -34,8 +34,8 @@ const longestBehind = 5 * 60_000
  * `DateSent` is empty, and a filter by it might leave it out, so that it would be sent twice.
  *
  * Of several that fit, all of them of the same words to the same number from the same sender, and none of them known,
- * it is the first one since the try, or else the last one before: whichever it is, whoever has the number has the text,
- * and to send it again would be worse than to name the wrong id. The status callback names our id.
+ * it is the first one since the attempt, or else the last one before: whichever it is, whoever has the number has the
+ * text, and to send it again would be worse than to name the wrong id. The status callback names our id.
  */
 export const settledBy = async (
   account: TwilioAccount,

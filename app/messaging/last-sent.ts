@@ -19,7 +19,7 @@ export type LastSent = { readonly document: MessageDocument; readonly isUndelive
 
 /**
  * The last message that went out to a contact, or may have: a text of the contact answers it. Where there is none, the
- * last that is said to be undelivered. What the provider refused, and what waits for its first try, did not go out.
+ * last that is said to be undelivered. What the provider refused, and what waits for its first attempt, did not go out.
  * `isMeant` says of a sender, undefined for the shared one, whether its messages count.
  */
 export const lastSentTo = async (

@@ -24,7 +24,7 @@ const mostAsked = 2
 
 /**
  * Asks the provider whether it has a message that was closed while nobody knew that, as where the process ended between
- * a try and its answer: once its text and the contact's number are gone nobody can. What it has is recorded.
+ * an attempt and its answer: once its text and the contact's number are gone nobody can. What it has is recorded.
  * @throws StoreFailed, and when `stopping` aborts
  */
 export const findCopy = async (
@@ -52,7 +52,7 @@ export const findCopy = async (
   executedOrThrow('the copy of an erased message', await commandHandler.execute(message, id, command, envelope))
 }
 
-/** As it was when it was closed, where a provider may have its last try. */
+/** As it was when it was closed, where a provider may have its last attempt. */
 const unsettledIn = (events: ReadonlyArray<DomainEvent>): OutboundMessage | undefined => {
   const closed = events.findIndex(({ type }) => type === 'MessageErased')
   const state = foldStream(message, events.slice(0, closed))
@@ -60,7 +60,7 @@ const unsettledIn = (events: ReadonlyArray<DomainEvent>): OutboundMessage | unde
   return state.kind === 'sending' || state.failure?.kind === 'unknown' ? state : undefined
 }
 
-/** `known`: the provider's ids of its lost tries. */
+/** `known`: the provider's ids of its lost attempts. */
 type Question = {
   readonly outgoing: OutgoingMessage
   readonly since: Instant

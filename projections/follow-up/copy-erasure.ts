@@ -4,7 +4,7 @@ import { message, type MessageCommand } from '../../domain/message.js'
 import { nextCopyErasureAt } from '../../domain/retry-schedule.js'
 import type { Lease } from '../subscriptions/leases.js'
 import { lastPositionOf, loadOrThrow, recordWithRetry } from '../subscriptions/retries/retried-command.js'
-import type { SendingPorts } from './sending/try.js'
+import type { SendingPorts } from './sending/attempt.js'
 
 /**
  * Asks the provider to erase what it has of a message that was erased here: resolves with the position of its record,

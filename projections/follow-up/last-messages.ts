@@ -6,12 +6,12 @@ import { message } from '../../domain/message.js'
 import type { Lease } from '../subscriptions/leases.js'
 import { lastPositionOf, loadOrThrow, recordWithRetry } from '../subscriptions/retries/retried-command.js'
 import { partiesOf, type PartiesPorts } from './sending/parties.js'
-import { settleMessage, type SendingPorts } from './sending/try.js'
+import { settleMessage, type SendingPorts } from './sending/attempt.js'
 
 /**
- * Closes a message of an engagement that has ended: one that waits for its next try is withdrawn, and a try that nobody
- * recorded is settled, since the provider may have taken it. Resolves with the position of the record, or with
- * undefined where there was none.
+ * Closes a message of an engagement that has ended: one that waits for its next attempt is withdrawn, and an attempt
+ * that nobody recorded is settled, since the provider may have taken it. Resolves with the position of the record, or
+ * with undefined where there was none.
  * @throws FailedForGood, and where a store fails
  */
 export const closeLastMessage = async (

@@ -15,10 +15,10 @@ import {
 import { checkConsent } from './consent-check.js'
 import { settingsOrThrow } from './playbook-settings.js'
 import { isOutdated } from './sending/outdated-postponement.js'
-import { mayTry } from './sending/sender-hold.js'
+import { mayAttempt } from './sending/sender-hold.js'
 import { partiesOf } from './sending/parties.js'
 import { learnOptOut } from './sending/learnt-opt-out.js'
-import { sendMessage, settleMessage, type Sending } from './sending/try.js'
+import { sendMessage, settleMessage, type Sending } from './sending/attempt.js'
 import type { StepPorts } from './step.js'
 
 /**
@@ -50,7 +50,7 @@ export const sendRequested = async (ports: StepPorts, lease: Lease, id: MessageI
     const sending: Sending = { facts, to, optOutReport, lease, after: undefined }
     if (next.kind === 'settle') return settleMessage(ports, sending)
     const isProbe = heldUntil !== undefined
-    if (!(await mayTry(ports, lease, account_id, isProbe))) return undefined
+    if (!(await mayAttempt(ports, lease, account_id, isProbe))) return undefined
     // Requested messages take their places too, and wait for none.
     rates.nextSendTime(account.sender, id, now)
     // No engagement records that it is begun, as it does of a step: what ended it meanwhile is seen here, so it is read

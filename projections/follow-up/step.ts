@@ -22,13 +22,13 @@ import { checkConsent, type ConsentPorts } from './consent-check.js'
 import { closeLastMessage, withdrawMessage } from './last-messages.js'
 import { settingsOrThrow } from './playbook-settings.js'
 import { isOutdated } from './sending/outdated-postponement.js'
-import { mayTry } from './sending/sender-hold.js'
+import { mayAttempt } from './sending/sender-hold.js'
 import { partiesOf, type Parties, type PartiesPorts } from './sending/parties.js'
 import type { SendingRates } from './sending/rate.js'
 import { reachSegmentLimit } from './sending/segment-limit.js'
 import type { SegmentReservations } from './sending/segment-reservations.js'
 import { learnOptOut } from './sending/learnt-opt-out.js'
-import { sendMessage, settleMessage, type Deciding, type Sending, type SendingPorts } from './sending/try.js'
+import { sendMessage, settleMessage, type Deciding, type Sending, type SendingPorts } from './sending/attempt.js'
 
 export type StepPorts = SendingPorts &
   ConsentPorts &
@@ -128,7 +128,7 @@ const sendStep = async (
   const place = rates.nextSendTime(account.sender, id, clock.now())
   if (place !== undefined) return record(ports, lease, id, postponing(step, postpone.forRate(place)))
   const isProbe = heldUntil !== undefined
-  if (!(await mayTry(ports, lease, account_id, isProbe))) return undefined
+  if (!(await mayAttempt(ports, lease, account_id, isProbe))) return undefined
   // The last moment at which it may turn out that nothing may be sent any more.
   const begin = { type: 'BeginStep', step, attempt, messageId, at: clock.now() } as const
   const begun = await recordWithRetry(ports, recording(lease), engagement, id, begin)

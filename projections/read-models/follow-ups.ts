@@ -27,7 +27,7 @@ export type FollowUpDocument = {
   readonly steps_done: number
   /** Steps of which nothing was sent, and why. Steps count from 0. */
   readonly steps_skipped: ReadonlyArray<{ readonly step: number; readonly reason: string }>
-  /** When the next step, or the next try of it, is due; null where none follows. */
+  /** When the next step, or the next attempt of it, is due; null where none follows. */
   readonly next_step_at: Instant | null
   readonly paused_until: Instant | null
   /** Present only while a member has paused it: until then a silent contact is not given up, either. */

@@ -16,7 +16,7 @@ export type MessageDocument = {
   readonly contact_id: ContactId
   readonly engagement_id: EngagementId
   readonly direction: 'outbound' | 'inbound'
-  /** `waiting`: for the next try; `unknown`: it may have been sent. */
+  /** `waiting`: for the next attempt; `unknown`: it may have been sent. */
   readonly state: 'sending' | 'waiting' | 'sent' | 'delivered' | 'failed' | 'unknown' | 'received' | 'erased'
   /** Null where the contact was erased. */
   readonly text: string | null
@@ -31,9 +31,9 @@ export type MessageDocument = {
   readonly created_at: Instant
   /** What the messages of a contact are ordered by: `orderOf`. */
   readonly order: string
-  /** Present only in a requested message: when its first try was begun. */
+  /** Present only in a requested message: when its first attempt was begun. */
   readonly begun_at?: Instant
-  /** From which the last try went out, where it is the account's own. */
+  /** From which the last attempt went out, where it is the account's own. */
   readonly sender?: string
   /** Of outbound messages that were tried: to which contact, and when last. */
   readonly sent_to?: ContactId
@@ -127,7 +127,7 @@ export const messages: Projection<MessageDocument> = {
         return { ...ids, ...erased, ...to, ...due, ...counted, ...created, segments, text_removed_at: event.time }
       }
       default:
-        return document === undefined ? undefined : afterTry(document, event)
+        return document === undefined ? undefined : afterAttempt(document, event)
     }
   },
 }
@@ -175,7 +175,7 @@ const withoutQueue = (document: MessageDocument): MessageDocument => {
 
 const withoutWait = ({ waits_in: _in, waits_for: _for, ...document }: MessageDocument): MessageDocument => document
 
-const afterTry = (
+const afterAttempt = (
   document: MessageDocument,
   event: Parameters<typeof messages.evolve>[1],
 ): MessageDocument | undefined => {

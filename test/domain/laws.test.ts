@@ -166,7 +166,7 @@ obeysTheLaws(submissionKey, submissionKeyCommands)
 obeysTheLaws(contact, contactCommands)
 obeysTheLaws(engagement, engagementCommands, (type) => type !== 'RecordActivity')
 obeysTheLaws(remark, remarkCommands, (type) => type !== 'MakeRemark')
-// A try of which nobody recorded the end is followed by another.
+// An attempt of which nobody recorded the end is followed by another.
 obeysTheLaws(message, messageCommands, (type) => type !== 'BeginMessage')
 obeysTheLaws(notice, noticeCommands)
 // Late things are told of an erasure that was requested: without one each is news.

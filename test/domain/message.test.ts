@@ -22,8 +22,8 @@ const unknown: MessageCommand = {
   ending: { kind: 'unknown', reason: 'no answer' },
   after,
 }
-const failedTry: MessageCommand = {
-  type: 'RecordFailedTry',
+const failedAttempt: MessageCommand = {
+  type: 'RecordFailedAttempt',
   attempt: 1,
   reason: 'absent',
   nextAttemptAt: at(60),
@@ -53,8 +53,8 @@ test('a text that arrives was delivered, however often and late its other report
   t.deepEqual(types, ['MessageBegun', 'MessageSent', 'MessageDelivered'])
 })
 
-test('a report that comes before the answer settles the try, whatever the answer is', (t) => {
-  for (const answer of [sent(), unknown, failedTry]) {
+test('a report that comes before the answer settles the attempt, whatever the answer is', (t) => {
+  for (const answer of [sent(), unknown, failedAttempt]) {
     t.deepEqual(story(begin, delivered, answer), {
       kind: 'delivered',
       types: ['MessageBegun', 'MessageDelivered', 'MessageSent'],
@@ -74,18 +74,18 @@ test('what nobody knew is settled by a report', (t) => {
 })
 
 test('what the provider turns out to have is not sent again', (t) => {
-  t.deepEqual(story(begin, failedTry, delivered, begin), {
+  t.deepEqual(story(begin, failedAttempt, delivered, begin), {
     kind: 'delivered',
     types: ['MessageBegun', 'MessageAttemptFailed', 'MessageDelivered', 'MessageSent'],
   })
 })
 
-test('a try that is lost stays lost, also where it waits for the next one and is told of in any order', (t) => {
+test('an attempt that is lost stays lost, also where it waits for the next one and is told of in any order', (t) => {
   for (const kind of ['unreached', 'sender-blocked'] as const) {
-    const { kind: state, types } = story(begin, failedTry, failing(kind), taken, failing(kind), begin)
+    const { kind: state, types } = story(begin, failedAttempt, failing(kind), taken, failing(kind), begin)
     t.is(state, 'sending')
     t.deepEqual(types, ['MessageBegun', 'MessageAttemptFailed', 'MessageAttemptFailed', 'MessageTriedAgain'])
-    t.is(story(begin, failedTry, taken, failing(kind), begin).kind, 'sending')
+    t.is(story(begin, failedAttempt, taken, failing(kind), begin).kind, 'sending')
   }
 })
 
@@ -95,8 +95,8 @@ test('what will never arrive has failed, and stays so', (t) => {
   t.deepEqual(types, ['MessageBegun', 'MessageSent', 'MessageUndelivered'])
 })
 
-test('what is said of a try counts no more once the provider has taken another', (t) => {
-  const { kind, types } = story(begin, failedTry, begin, sent(2, 'SM2'), failing('undeliverable', 'SM1'))
+test('what is said of an attempt counts no more once the provider has taken another', (t) => {
+  const { kind, types } = story(begin, failedAttempt, begin, sent(2, 'SM2'), failing('undeliverable', 'SM1'))
   t.is(kind, 'sent')
   t.deepEqual(types, ['MessageBegun', 'MessageAttemptFailed', 'MessageTriedAgain', 'MessageSent'])
 })
@@ -137,7 +137,7 @@ test('what a provider has of an erased text is erased once, however often somebo
   t.deepEqual(story(begin, sent(1, null as never), erase, erasedCopies).types.slice(2), ['MessageErased'])
 })
 
-test('a copy of a try that was under way in the moment of the erasure is known once it is told, by an answer or a report', (t) => {
+test('a copy of an attempt that was under way in the moment of the erasure is known once it is told, by an answer or a report', (t) => {
   const answered = story(begin, erase, sent(1, 'SM1'), sent(1, 'SM1'), erasedCopies, sent(1, 'SM1'), delivered)
   t.deepEqual(answered.types.slice(1), ['MessageErased', 'MessageCopyFound', 'MessageCopiesErased'])
   t.deepEqual(story(begin, erase, delivered, delivered).types.slice(1), ['MessageErased', 'MessageCopyFound'])
@@ -150,7 +150,7 @@ test('for a copy that is found later tries to erase begin anew', (t) => {
   t.deepEqual(types.slice(2), ['MessageErased', 'MessageCopiesKept', 'MessageCopyFound', 'MessageCopiesKept'])
 })
 
-test('an erased text names each copy that a provider has, also of tries that never arrived', (t) => {
+test('an erased text names each copy that a provider has, also of attempts that never arrived', (t) => {
   const lost = [begin, sent(1, 'SM1'), failing('unreached', 'SM1'), begin, sent(2, 'SM2')]
   const state = lost.reduce(
     (known, command) => fold(message, known, rightOf(message.decide(command, known))),

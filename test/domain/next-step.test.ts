@@ -111,7 +111,7 @@ test('a contact that got ten messages within a day gets no step before the first
   t.like(next(at(), { sent: sentAt(12) }), { kind: 'postpone', until: at((1_440 - 58) * minute), reason })
 })
 
-test('a try that nobody recorded is settled before anything else is done', (t) => {
+test('an attempt that nobody recorded is settled before anything else is done', (t) => {
   t.deepEqual(next(at(1), { engaged: [begun], message: [sending] }), { kind: 'settle', step: 0, messageId: first })
 })
 
@@ -119,7 +119,7 @@ test('a step that was decided and whose message never began is decided again', (
   t.like(next(at(1), { engaged: [begun], message: [] }), { kind: 'send', step: 0, attempt: 2 })
 })
 
-test('a try of a step is begun once, each after the one before it', (t) => {
+test('an attempt of a step is begun once, each after the one before it', (t) => {
   const begin = (attempt: number) => ({ type: 'BeginStep', step: 0, attempt, messageId: first, at: at() }) as const
   const again: EngagementEvent = { ...begun, data: { ...begun.data, attempt: 2 } }
   given(t, engagement, started).when(begin(1)).then(begun)
@@ -129,7 +129,7 @@ test('a try of a step is begun once, each after the one before it', (t) => {
   given(t, engagement, started, begun, again).when(begin(1)).refuses('step-not-due')
 })
 
-test('a try that failed is repeated when its time has come', (t) => {
+test('an attempt that failed is repeated when its time has come', (t) => {
   const failed: MessageEvent = {
     type: 'MessageAttemptFailed',
     data: { ...ids, attempt: 1, reason: 'HTTP 503', next_attempt_at: at(minute) },

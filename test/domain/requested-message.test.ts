@@ -131,7 +131,7 @@ const begun: MessageEvent = {
   data: { ...messageIds, purpose: 'member', text: 'By hand', segments: 1, begun_at: at() },
 }
 
-test('a try that nobody recorded is settled, one that failed is repeated when it is due', (t) => {
+test('an attempt that nobody recorded is settled, one that failed is repeated when it is due', (t) => {
   t.deepEqual(next('member', { story: [begun] }), { kind: 'settle' })
   const failed: MessageEvent = {
     type: 'MessageAttemptFailed',

@@ -10,7 +10,7 @@ import {
   nextAttemptAt,
   nextCopyErasureAt,
   nextMailAttemptAt,
-  nextMessageTryAt,
+  nextMessageAttemptAt,
   noticeRetries,
 } from '../../domain/retry-schedule.js'
 
@@ -59,12 +59,12 @@ test('the delay counts from the time at which the attempt failed', (t) => {
   t.is(nextAttemptAt(2, at(250), 0.5), at(26_250))
 })
 
-test('a message is tried 28 times; while its sender is blocked no try is the last', (t) => {
+test('a message is tried 28 times; while its sender is blocked no attempt is the last', (t) => {
   t.is(messageRetryAt(1, 'failed', at()), at(60_000))
-  t.is(messageRetryAt(27, 'unreached', at()), nextMessageTryAt(27, at()))
+  t.is(messageRetryAt(27, 'unreached', at()), nextMessageAttemptAt(27, at()))
   t.is(messageRetryAt(28, 'unreached', at()), undefined)
   t.is(messageRetryAt(28, 'failed', at()), undefined)
-  t.is(messageRetryAt(28, 'sender-blocked', at()), nextMessageTryAt(28, at()))
+  t.is(messageRetryAt(28, 'sender-blocked', at()), nextMessageAttemptAt(28, at()))
 })
 
 test('a provider is asked to erase its copy for two weeks: again after an hour, and then once a day', (t) => {

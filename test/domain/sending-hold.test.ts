@@ -84,7 +84,7 @@ test('a limit is reached once a month, and once more where it has been changed',
     .then({ type: 'SegmentLimitReached', data: { ...ids, month: '2026-02', segments_per_month: 10 } })
 })
 
-test('what a provider says of a try tells of the sender too', (t) => {
+test('what a provider says of an attempt tells of the sender too', (t) => {
   const tried = { accountId: accountId(), saidBy: 'answer', at: at() } as const
   const blocked = { kind: 'sender-blocked', reason } as const
   const accepted = { kind: 'accepted', providerId: undefined } as const

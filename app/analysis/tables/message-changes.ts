@@ -5,7 +5,7 @@ import type { ErasedMessageEvent, MessageIds } from '../../../domain/message.js'
 /** What an event tells of a message; what it does not tell is left out. */
 type Change = {
   readonly state?: string
-  /** What the provider said of it later, which counts once no try is under way. */
+  /** What the provider said of it later, which counts once no attempt is under way. */
   readonly reported?: 'sent' | 'delivered' | 'failed'
   readonly direction?: 'outbound' | 'inbound'
   readonly purpose?: string
@@ -39,7 +39,7 @@ export const messageChanges = (event: RecordedEvent): ReadonlyArray<Row> => {
       const end = last !== undefined && isOver(last) ? undefined : endOf(state)
       // Older versions told of nothing but the beginning and the state.
       const at = history.length === 0 ? began_at : recorded_at
-      // 0 stands for none: no try had begun, or it came in.
+      // 0 stands for none: no attempt had begun, or it came in.
       const tried = segments === 0 ? {} : { segments }
       const closed = end === undefined ? undefined : { direction, ...tried, meaning, state: end }
       return rowsOf(idsIn(event.data), [...changes, [closed, at, history.length]])

@@ -16,8 +16,8 @@ export type KnownCopiesPorts = {
 const mostRecent = 20
 
 /**
- * The provider's ids of what went to a contact lately, and of the lost tries of `sought`: what is looked for is none of
- * them, even where it has the same words.
+ * The provider's ids of what went to a contact lately, and of the lost attempts of `sought`: what is looked for is none
+ * of them, even where it has the same words.
  * @throws FailedForGood, and where a store fails
  */
 export const knownCopies = async (

@@ -18,7 +18,7 @@ export type HoldPorts = Ports & {
   readonly currentAccount: (id: AccountId) => Promise<Either<StoreFailure, AccountState>>
 }
 
-/** By what the provider said of a try. Resolves with the hold of the sender; undefined where there is none. */
+/** By what the provider said of an attempt. Resolves with the hold of the sender; undefined where there is none. */
 export const holdOrRelease = async (
   ports: HoldPorts,
   lease: Lease,
@@ -38,7 +38,12 @@ export const holdOrRelease = async (
  * Whether a message may be tried now: of a sender that is held one at a time is, as a probe, and another one may have
  * been quicker.
  */
-export const mayTry = async (ports: Ports, lease: Lease, accountId: AccountId, isHeld: boolean): Promise<boolean> => {
+export const mayAttempt = async (
+  ports: Ports,
+  lease: Lease,
+  accountId: AccountId,
+  isHeld: boolean,
+): Promise<boolean> => {
   if (!isHeld) return true
   const done = await record(ports, lease, { type: 'ProbeSender', accountId, at: ports.clock.now() })
   return done !== undefined && done.events.length > 0

@@ -24,7 +24,7 @@ test('a text that Twilio did not take is absent', async (t) => {
   t.deepEqual(await messenger.settle(messageOf(), noon, nothingKnown), { kind: 'absent' })
 })
 
-test('another text, another number, another sender and an earlier try are not taken for it', async (t) => {
+test('another text, another number, another sender and an earlier attempt are not taken for it', async (t) => {
   const { messenger, messengerFor, double, time } = await stageFor(t)
   await messenger.send(messageOf())
   const earlier = new Set(double.taken.map(({ sid }) => sid))

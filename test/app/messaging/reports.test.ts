@@ -57,9 +57,9 @@ const openStage = async () => {
   }
 }
 
-test('a step that was put off while it waited for its next try is tried no sooner for what is reported of the last one', async (t) => {
+test('a step that was put off while it waited for its next attempt is tried no sooner for what is reported of the last one', async (t) => {
   const { onEngagement, onMessage, report, messageState } = await openStage()
-  await onMessage({ type: 'RecordFailedTry', attempt: 1, reason: 'absent', nextAttemptAt: at(60_000), after })
+  await onMessage({ type: 'RecordFailedAttempt', attempt: 1, reason: 'absent', nextAttemptAt: at(60_000), after })
   await onEngagement({ type: 'PostponeStep', step: 0, until: at(500_000), reason: 'quiet hours' })
   t.like(await report({ kind: 'unreached', providerId: 'SM1', reason: 'a code' }), { right: { status: 204 } })
   t.like(await messageState(), { kind: 'waiting', dueAt: at(500_000) })

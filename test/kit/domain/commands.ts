@@ -371,7 +371,7 @@ export const messageCommands: fc.Arbitrary<MessageCommand> = fc.oneof(
     { requiredKeys: ['type', 'facts', 'text', 'segments', 'at'] },
   ),
   fc.record({
-    type: is('RecordFailedTry'),
+    type: is('RecordFailedAttempt'),
     attempt: fc.integer({ min: 1, max: 2 }),
     reason: word,
     nextAttemptAt: moment,

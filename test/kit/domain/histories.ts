@@ -307,7 +307,7 @@ export const historyOf = (taken: ReadonlyArray<Step>): History => {
         const ending = how % 2 === 0 ? failed : ({ kind: 'sent', providerId: null } as const)
         if (how % 5 === 0)
           execute(message, message_id, {
-            type: 'RecordFailedTry',
+            type: 'RecordFailedAttempt',
             attempt: 1,
             reason: 'HTTP 503',
             nextAttemptAt: at(now + 60),

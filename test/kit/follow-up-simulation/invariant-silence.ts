@@ -11,7 +11,7 @@ import { byContact, isOptedOutBefore, storiesIn, type Event, type Story } from '
 export const silenceBreaches = (month: Month): ReadonlyArray<string> => {
   const stories = storiesIn(month)
   const ofContacts = byContact(stories)
-  const tries = grouped(month.arrivals, ({ id }) => id)
+  const attempts = grouped(month.arrivals, ({ id }) => id)
   const byMembers = grouped(
     month.events.flatMap((event) =>
       event.type === 'MessageRequested' && event.data.purpose === 'member' ? [event.data] : [],
@@ -21,10 +21,10 @@ export const silenceBreaches = (month: Month): ReadonlyArray<string> => {
   return stories.flatMap((story) => [
     ...unwanted(story),
     ...ofOlder(story, ofContacts.get(story.person.contactId) ?? []),
-    ...lateTries(
+    ...lateAttempts(
       story,
       (byMembers.get(story.id) ?? []).map(({ message_id }) => message_id),
-      tries,
+      attempts,
     ),
   ])
 }
@@ -70,10 +70,10 @@ const ofOlder = ({ begun, started, id, events }: Story, siblings: ReadonlyArray<
 }
 
 /** What is tried, a step or what a member wrote, has just been decided, in an engagement that is open. */
-const lateTries = (
+const lateAttempts = (
   { ended, events, id, started }: Story,
   byMembers: ReadonlyArray<MessageId>,
-  tries: ReadonlyMap<MessageId, ReadonlyArray<Arrival>>,
+  attempts: ReadonlyMap<MessageId, ReadonlyArray<Arrival>>,
 ): ReadonlyArray<string> => {
   const ids = new Set(events.flatMap((event) => (event.type === 'StepBegun' ? [event.data.message_id] : [])))
   if (accountNumber(1).settings.steps.length < ids.size) return [`${id} has too many messages`]
@@ -82,7 +82,7 @@ const lateTries = (
   // What ends it may be recorded at the time of its cause by a process that takes over from one that crashed in
   // between.
   return [...ids, ...byMembers]
-    .flatMap((message) => tries.get(message) ?? [])
+    .flatMap((message) => attempts.get(message) ?? [])
     .filter(({ time, head }) => time > end && head >= ended.position)
     .map(({ time }) => `${id} of ${started.time} was written to ${time - end} ms after its end`)
 }

@@ -41,10 +41,10 @@ const stranded = ({ id, ended }: Story, { followUps }: Month): ReadonlyArray<str
   return shown?.next_at === undefined ? [`${id} is open and has no timer`] : []
 }
 
-/** In milliseconds: for so long a provider that does not answer is asked what became of a try. */
+/** In milliseconds: for so long a provider that does not answer is asked what became of an attempt. */
 const longestClosing = 5 * 60_000
 
-/** No message of an engagement that has ended waits for another try. */
+/** No message of an engagement that has ended waits for another attempt. */
 const leftOver = ({ ended, id, messages }: Story, { events }: Month): ReadonlyArray<string> => {
   const last = events.at(-1)
   if (ended === undefined || last === undefined) return []

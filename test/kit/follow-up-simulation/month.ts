@@ -82,7 +82,7 @@ export const followUpMonth = async (
     },
     failed: ({ to }) => {
       const person = numbers.get(to)
-      // Who buys now is not written to by the next try.
+      // Who buys now is not written to by the next attempt.
       if (person !== undefined && random() < 0.3)
         after(below(random, 2 * minute), () => ask(convert(person, 'sold', false, clock.now())))
     },

@@ -16,7 +16,7 @@ const ids = {
   step: 0,
 }
 
-/** Its first try fails, and its second one, ten minutes later, does not. */
+/** Its first attempt fails, and its second one, ten minutes later, does not. */
 const story: ReadonlyArray<readonly [DomainEvent, number]> = [
   [{ type: 'MessageBegun', data: { ...ids, text: 'Hi', segments: 1, begun_at: at() } }, 0],
   [
@@ -30,7 +30,7 @@ const story: ReadonlyArray<readonly [DomainEvent, number]> = [
   [{ type: 'MessageSent', data: { ...ids, attempt: 2, provider_id: null } }, 10 * minute],
 ]
 
-test('a message that was tried again counts against the limit of a state from its last try on', async (t) => {
+test('a message that was tried again counts against the limit of a state from its last attempt on', async (t) => {
   const projection = anyProjection(messages)
   const stream = streamOf(message, ids.message_id)
   const events = story.map(

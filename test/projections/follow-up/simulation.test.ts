@@ -31,7 +31,7 @@ test('whatever contacts and providers do in a month and wherever the process cra
     postponed: count(month, 'StepPostponed'),
     stepsEnded: count(month, 'StepsEnded'),
     skipped: count(month, 'StepSkipped'),
-    failedTries: count(month, 'MessageAttemptFailed'),
+    failedAttempts: count(month, 'MessageAttemptFailed'),
     optedOut: count(month, 'ContactOptedOut'),
     optedIn: count(month, 'ContactOptedIn'),
   }

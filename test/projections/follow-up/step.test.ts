@@ -147,7 +147,7 @@ test('a provider that is asked for a message is told which others of its contact
   t.deepEqual(stage.known, ['SM7'])
 })
 
-test('who takes over at once from a process that died in a try gives the provider time to list what it took', async (t) => {
+test('who takes over at once from a process that died in an attempt gives the provider time to list what it took', async (t) => {
   const monotonic = waitedTime()
   const stage = openFollowUpStage(t, { monotonic, isListed: () => monotonic.now() >= 5_000 })
   await stage.prepare()
@@ -173,7 +173,7 @@ test('what a provider could not take is tried again, as a step that is decided a
 })
 
 for (const [asks, retryAt, next] of [
-  ['a later try is heeded', at(120_000), at(120_000)],
+  ['a later attempt is heeded', at(120_000), at(120_000)],
   ['a sooner one than the schedule has is not', at(1_000), nextTry],
 ] as const)
   test(`a provider that asks for ${asks}`, async (t) => {
@@ -188,7 +188,7 @@ for (const [asks, retryAt, next] of [
     t.is(stage.sent.length, 2)
   })
 
-test('a conversation that ended between two tries is not written to any more', async (t) => {
+test('a conversation that ended between two attempts is not written to any more', async (t) => {
   const stage = await openStage(t, () => failed)
   await stage.takeStep(1)
   await stage.executeOnEngagement(1, { type: 'EndEngagement', reason: 'conversion', at: at(1) })
@@ -197,7 +197,7 @@ test('a conversation that ended between two tries is not written to any more', a
   t.is(stage.sent.length, 1)
 })
 
-test('a message that waits for its next try is withdrawn as soon as its engagement ends, and that of another goes on', async (t) => {
+test('a message that waits for its next attempt is withdrawn as soon as its engagement ends, and that of another goes on', async (t) => {
   const stage = await openStage(t, () => failed)
   await stage.submit(2, 2, {})
   await stage.takeStep(1)
@@ -274,7 +274,7 @@ test('a newer lead takes over the messages of its contact', async (t) => {
 
 for (const dyingAt of [0, 1, Infinity]) {
   const what = dyingAt === Infinity ? '' : `, also where a process dies after ${dyingAt} of its records`
-  test(`a message that waits for its next try is withdrawn when a newer lead ends its steps${what}`, async (t) => {
+  test(`a message that waits for its next attempt is withdrawn when a newer lead ends its steps${what}`, async (t) => {
     const stage = await openStage(t, () => failed)
     await stage.takeStep(1)
     await stage.submit(2, 1, {}, 1)

@@ -14,7 +14,7 @@ import {
   type Settled,
 } from '../../../domain/messenger.js'
 import type { MonotonicClock } from '../../../domain/ports.js'
-import { messageRetryAt, nextMessageTryAt } from '../../../domain/retry-schedule.js'
+import { messageRetryAt, nextMessageAttemptAt } from '../../../domain/retry-schedule.js'
 import type { TrackedLinks } from '../../../domain/tracked-link.js'
 import { isEnding, type Lease } from '../../subscriptions/leases.js'
 import { lastPositionOf, loadOrThrow, recordWithRetry } from '../../subscriptions/retries/retried-command.js'
@@ -50,7 +50,7 @@ type Text = Deciding & {
 }
 
 export type Deciding = {
-  /** Whether it may still be sent. Recording the try can take as long as an outage of the store. */
+  /** Whether it may still be sent. Recording the attempt can take as long as an outage of the store. */
   readonly isStillDecided: () => Promise<boolean>
 }
 
@@ -88,10 +88,10 @@ export const sendMessage = async (
   } as const
   const begun = await record(ports, sent, begin, beginsBy)
   if (begun === undefined || !isOutbound(begun.state)) return undefined
-  // The provider has reported on an earlier try.
+  // The provider has reported on an earlier attempt.
   if (begun.state.kind !== 'sending') return lastPositionOf(begun)
   const { attempt, begunAt } = begun.state
-  if (!(await sent.isStillDecided())) return recordMissedTry(ports, sent, attempt)
+  if (!(await sent.isStillDecided())) return recordMissedAttempt(ports, sent, attempt)
   const outgoing: OutgoingMessage = { id: facts.message_id, to, text: begun.state.text, from, validUntil }
   const outcome = await messenger.send(outgoing)
   if (outcome.kind !== 'unknown') {
@@ -100,20 +100,24 @@ export const sendMessage = async (
     if (outcome.kind === 'accepted' && sent.isProbe) await holdOrRelease(ports, lease, outcome, { accountId, from })
     return position
   }
-  return settleTry(ports, sent, attempt, outgoing, { since: begunAt, wait: settlingTime })
+  return settleAttempt(ports, sent, attempt, outgoing, { since: begunAt, wait: settlingTime })
 }
 
 /** This failure is not the message's, so it never counts toward giving up. */
-const recordMissedTry = async (ports: SendingPorts, sent: Sending, attempt: number): Promise<Position | undefined> => {
+const recordMissedAttempt = async (
+  ports: SendingPorts,
+  sent: Sending,
+  attempt: number,
+): Promise<Position | undefined> => {
   const now = ports.clock.now()
-  const nextAttemptAt = nextMessageTryAt(attempt, now)
+  const nextAttemptAt = nextMessageAttemptAt(attempt, now)
   const reason = 'the moment for it was missed'
-  const failed = { type: 'RecordFailedTry', attempt, reason, nextAttemptAt, ...withAfterStep(sent, now) } as const
+  const failed = { type: 'RecordFailedAttempt', attempt, reason, nextAttemptAt, ...withAfterStep(sent, now) } as const
   return lastPositionOf(await record(ports, sent, failed))
 }
 
 /**
- * Finds out what became of a try whose outcome was never recorded.
+ * Finds out what became of an attempt whose outcome was never recorded.
  * @throws as `sendMessage`
  */
 export const settleMessage = async (ports: SendingPorts, sent: Sending): Promise<Position | undefined> => {
@@ -124,14 +128,14 @@ export const settleMessage = async (ports: SendingPorts, sent: Sending): Promise
   // The process that tried it may have ended a moment ago.
   const age = Math.max(millisecondsOf(ports.clock.now()) - millisecondsOf(since), 0)
   const outgoing: OutgoingMessage = { id, to: sent.to, text, from, validUntil: undefined }
-  return settleTry(ports, sent, attempt, outgoing, { since, wait: settlingTime - age })
+  return settleAttempt(ports, sent, attempt, outgoing, { since, wait: settlingTime - age })
 }
 
-/** When the try was begun, and for how many milliseconds the provider is left alone. */
+/** When the attempt was begun, and for how many milliseconds the provider is left alone. */
 type Asking = { readonly since: Instant; readonly wait: number }
 
 /** What the provider has not got is tried again; of what nobody can tell it is said so. */
-const settleTry = async (
+const settleAttempt = async (
   ports: SendingPorts,
   sent: Sending,
   attempt: number,
@@ -210,7 +214,7 @@ const endingOf = (
   const asked = kind === 'failed' ? outcome.retryAt : heldUntil
   const nextAttemptAt = asked !== undefined && asked > scheduled ? asked : scheduled
   const why = kind === 'failed' ? {} : { kind }
-  return { type: 'RecordFailedTry', attempt, reason, nextAttemptAt, ...why, ...after }
+  return { type: 'RecordFailedAttempt', attempt, reason, nextAttemptAt, ...why, ...after }
 }
 
 const record = (ports: SendingPorts, { lease, facts }: Sending, command: MessageCommand, beginsBy?: CausingEvent) => {
