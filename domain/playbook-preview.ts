@@ -102,7 +102,7 @@ type Due = {
 /** `at` what time a message goes out, or when it is dropped, and what held it back last. */
 type Held = { readonly at: Instant | undefined; readonly droppedAt?: Instant; readonly by: string | undefined }
 
-/** In the order in which `nextStepOf` asks; undefined where no hour is left. */
+/** In the order in which `nextActionOf` asks; undefined where no hour is left. */
 const heldBack = ({ account }: Previewed, { due, hours, wake, went, segments }: Due): Held | undefined => {
   const awake = wake(due)
   if (awake === undefined) return undefined

@@ -25,7 +25,7 @@ type Situation = {
 }
 
 /** What is to be done with it now. */
-export type NextTry =
+export type NextMessageAction =
   | { readonly kind: 'nothing' }
   /** Nobody has recorded how the last attempt ended. */
   | { readonly kind: 'settle' }
@@ -35,13 +35,13 @@ export type NextTry =
   | Postponement
   | { readonly kind: 'withdraw'; readonly why: 'withdrawn' | 'expired'; readonly reason: string }
 
-const nothing: NextTry = { kind: 'nothing' }
+const nothing: NextMessageAction = { kind: 'nothing' }
 
 /** So that two machines that answer each other come to an end. */
 const mostHelpInDay = 10
 
 /** Pure, so that whoever asks twice is told the same. */
-export const nextTryOf = (situation: Situation): NextTry => {
+export const nextMessageActionOf = (situation: Situation): NextMessageAction => {
   const { message, contact, now } = situation
   if (!('request' in message) || message.request === undefined) return nothing
   if (message.kind === 'sending') return { kind: 'settle' }
@@ -59,7 +59,7 @@ export const nextTryOf = (situation: Situation): NextTry => {
   return postpone.forHeldSender(heldUntil)
 }
 
-const withdrawn = (reason: string): NextTry => ({ kind: 'withdraw', why: 'withdrawn', reason })
+const withdrawn = (reason: string): NextMessageAction => ({ kind: 'withdraw', why: 'withdrawn', reason })
 
 /** The only messages that somebody gets who opted out, at whatever hour: 47 CFR 64.1200(a)(12). */
 const answer = (
@@ -67,7 +67,7 @@ const answer = (
   contact: KnownContact,
   purpose: 'confirmation' | 'help',
   validUntil: Instant,
-): NextTry => {
+): NextMessageAction => {
   if (!account.enabled) return withdrawn('the account is disabled')
   if (purpose === 'confirmation')
     return contact.optedOut
@@ -92,7 +92,7 @@ const byMember = (
   { optedOut, details }: KnownContact,
   text: string,
   expiresAt: Instant,
-): NextTry => {
+): NextMessageAction => {
   if (optedOut) return withdrawn('the contact opted out')
   if (engagement.kind !== 'started' || engagement.ended) return withdrawn('the conversation has ended')
   if (!account.enabled) return postpone.whileDisabled(now)

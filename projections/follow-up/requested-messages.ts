@@ -3,7 +3,7 @@ import type { Position } from '../../domain/event.js'
 import type { MessageId } from '../../domain/ids.js'
 import { message, type MessageCommand } from '../../domain/message.js'
 import { postpone } from '../../domain/postponement.js'
-import { nextTryOf, type NextTry } from '../../domain/requested-message.js'
+import { nextMessageActionOf, type NextMessageAction } from '../../domain/requested-message.js'
 import { streamOf } from '../../domain/stream-name.js'
 import type { Lease } from '../subscriptions/leases.js'
 import {
@@ -19,14 +19,14 @@ import { mayAttempt } from './sending/sender-hold.js'
 import { partiesOf } from './sending/parties.js'
 import { learnOptOut } from './sending/learnt-opt-out.js'
 import { sendMessage, settleMessage, type Sending } from './sending/attempt.js'
-import type { StepPorts } from './step.js'
+import type { TaskPorts } from './engagement-task.js'
 
 /**
  * Tries a requested message, where it may be sent now: resolves with the position of its last record, or with undefined
  * where there was nothing to record.
  * @throws FailedForGood, and where a store fails
  */
-export const sendRequested = async (ports: StepPorts, lease: Lease, id: MessageId): Promise<Position | undefined> => {
+export const sendRequested = async (ports: TaskPorts, lease: Lease, id: MessageId): Promise<Position | undefined> => {
   const { commandHandler, clock, rates } = ports
   const { state } = await loadOrThrow(commandHandler, message, id)
   if (!('request' in state) || state.request === undefined) return undefined
@@ -43,7 +43,7 @@ export const sendRequested = async (ports: StepPorts, lease: Lease, id: MessageI
   const parties = await partiesOf(ports, facts)
   if (parties.isOptOutNew) await learnOptOut(ports, lease, facts)
   const now = clock.now()
-  const next = nextTryOf({ ...parties, message: state, engagement: belongsTo, settings, now })
+  const next = nextMessageActionOf({ ...parties, message: state, engagement: belongsTo, settings, now })
   if (next.kind === 'send' || next.kind === 'settle') {
     const { to, optOutReport, account, heldUntil } = parties
     if (to === undefined) return undefined
@@ -59,7 +59,7 @@ export const sendRequested = async (ports: StepPorts, lease: Lease, id: MessageI
       const current = { ...(await partiesOf(ports, facts)), engagement: await loadEngagement(), now: clock.now() }
       // What was sent in the last day has this message by now, and a sender that is held waits for its probe.
       const { sentInLastDay } = parties
-      return nextTryOf({ ...current, sentInLastDay, heldUntil, message: state, settings }).kind === 'send'
+      return nextMessageActionOf({ ...current, sentInLastDay, heldUntil, message: state, settings }).kind === 'send'
     }
     return sendMessage(ports, { ...sending, ...next, from: account.sender?.from, isProbe, isStillDecided })
   }
@@ -77,7 +77,7 @@ export const sendRequested = async (ports: StepPorts, lease: Lease, id: MessageI
 }
 
 const record = async (
-  ports: StepPorts,
+  ports: TaskPorts,
   lease: Lease,
   id: MessageId,
   command: MessageCommand,
@@ -85,7 +85,7 @@ const record = async (
   lastPositionOf(await recordWithRetry(ports, { actor: 'follow-up', lease }, message, id, command))
 
 const commandFor = (
-  next: Exclude<NextTry, { readonly kind: 'send' | 'settle' | 'check-consent' }>,
+  next: Exclude<NextMessageAction, { readonly kind: 'send' | 'settle' | 'check-consent' }>,
 ): MessageCommand | undefined => {
   switch (next.kind) {
     case 'nothing':

@@ -23,9 +23,9 @@ import type { BoundedReads } from './due/bounded-reads.js'
 import { isMessageId, type DueInShard, type TaskId } from './due/due-in-shard.js'
 import { postponeTask } from './due/postpone-task.js'
 import { sendRequested } from './requested-messages.js'
-import { takeStep, type StepPorts } from './step.js'
+import { runEngagementTask, type TaskPorts } from './engagement-task.js'
 
-export type TaskPorts = Omit<StepPorts, 'documents'> & {
+export type FollowUpPorts = Omit<TaskPorts, 'documents'> & {
   readonly store: EventStore
   readonly followUpsFollower: Pick<LeasedFollower, 'position' | 'caughtUpTo'>
   readonly messagesFollower: Pick<LeasedFollower, 'position' | 'caughtUpTo'>
@@ -69,7 +69,7 @@ type Tasks = {
 const mostFailing = 1_000
 
 /** Tasks of engagements and of messages. */
-export const tasksOf = (ports: TaskPorts, shardNamed: (name: string) => Shard | undefined): Tasks => {
+export const tasksOf = (ports: FollowUpPorts, shardNamed: (name: string) => Shard | undefined): Tasks => {
   const { followUpsFollower, messagesFollower, logger, backoff, failingWork, reservations } = ports
   const holderOf = (_: string, first: RecordedEvent | undefined): Shard | undefined => {
     const contactId = first && contactIn(first)
@@ -137,9 +137,9 @@ const recorded = {
   idIn: (stream: string): string | undefined => idIn(engagement, stream) ?? idIn(message, stream),
 }
 
-const runTask = (given: TaskPorts, { lease, reads, erasing }: Shard, id: TaskId): Promise<Position | undefined> => {
-  const ports: StepPorts = { ...given, documents: reads.ofTasks }
-  if (!isMessageId(id)) return takeStep(ports, lease, id)
+const runTask = (given: FollowUpPorts, { lease, reads, erasing }: Shard, id: TaskId): Promise<Position | undefined> => {
+  const ports: TaskPorts = { ...given, documents: reads.ofTasks }
+  if (!isMessageId(id)) return runEngagementTask(ports, lease, id)
   return erasing.has(id) ? eraseCopies(ports, lease, id) : sendRequested(ports, lease, id)
 }
 

@@ -17,7 +17,7 @@ import type { TaskId } from './due/due-in-shard.js'
 import { sendingRates } from './sending/rate.js'
 import { segmentReservations } from './sending/segment-reservations.js'
 import { sharedReads } from './sending/waiting-accounts.js'
-import { followUpWorkerName, shardUnder, tasksOf, type Shard, type TaskPorts } from './tasks.js'
+import { followUpWorkerName, shardUnder, tasksOf, type Shard, type FollowUpPorts } from './tasks.js'
 
 type FollowUpWorker = {
   /** Learns from the log what has become due, whichever process decided it. */
@@ -31,7 +31,7 @@ type FollowUpWorker = {
  * model; whether it may be done, and what has been done, in the streams.
  */
 export const followUpWorker = (
-  given: Omit<TaskPorts, 'rates' | 'reservations' | 'consentsUnderCheck'> & {
+  given: Omit<FollowUpPorts, 'rates' | 'reservations' | 'consentsUnderCheck'> & {
     readonly documents: FollowUpReads & Pick<Documents, 'values'>
   },
 ): FollowUpWorker => {
@@ -42,7 +42,7 @@ export const followUpWorker = (
   const waits = new Set<AccountWaits>()
   // A task may still be under way when its shard has been given back.
   const rates = sendingRates(() => Math.max(shards.size, 1) / contactShards.names.length)
-  const ports: TaskPorts = {
+  const ports: FollowUpPorts = {
     ...given,
     rates,
     reservations: segmentReservations(given.monotonic),

@@ -4,7 +4,7 @@ import { fold } from '../../domain/decider.js'
 import { engagement, type EngagementEvent } from '../../domain/engagement.js'
 import { message, type MessageEvent, type Purpose } from '../../domain/message.js'
 import { defaultSettings } from '../../domain/playbook-settings.js'
-import { nextTryOf, type NextTry } from '../../domain/requested-message.js'
+import { nextMessageActionOf, type NextMessageAction } from '../../domain/requested-message.js'
 import { at, attribution, contactCreated, engagementId, messageIds } from '../kit/domain/samples.js'
 
 const minute = 60_000
@@ -30,7 +30,7 @@ type Known = {
 }
 
 /** What is to be done with a message of this purpose that expires after an hour. */
-const next = (purpose: Purpose, known: Known = {}): NextTry => {
+const next = (purpose: Purpose, known: Known = {}): NextMessageAction => {
   const text = purpose === 'member' ? 'By hand' : null
   const requested: MessageEvent = {
     type: 'MessageRequested',
@@ -39,7 +39,7 @@ const next = (purpose: Purpose, known: Known = {}): NextTry => {
   const { story = [], person = [], conversation = [], enabled = true, quiet = null, after = 0, consent } = known
   const { title = 'Example Agency' } = known
   const followUp = consent && { follow_up: { playbook_version: 1, first_step_at: at(), consent } }
-  return nextTryOf({
+  return nextMessageActionOf({
     message: fold(message, message.initial, [requested, ...story]),
     contact: fold(contact, contact.initial, [contactCreated, ...person]),
     engagement: fold(engagement, engagement.initial, [
@@ -154,7 +154,7 @@ test('what was sent, or is no message that somebody asked for, is left alone', (
     sentInLastDay: [],
     now: at(),
   }
-  t.deepEqual(nextTryOf(situation), { kind: 'nothing' })
+  t.deepEqual(nextMessageActionOf(situation), { kind: 'nothing' })
 })
 
 test('nothing goes out while the provider blocks the sender, and an answer that is too late by then is withdrawn', (t) => {

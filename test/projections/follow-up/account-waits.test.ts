@@ -37,7 +37,7 @@ test('what was enabled while nobody worked goes on when somebody does', async (t
   const stage = openFollowUpStage(t, { owner: () => account })
   await stage.prepare()
   const number = await stage.submit(1, 1, now)
-  await stage.takeStep(1)
+  await stage.runTask(1)
   stage.toTime(at(minute))
   account.enabled = true
   stage.work(1)
@@ -56,7 +56,7 @@ test('an account that can not be looked at holds up no other of its shard, and g
   const stage = openFollowUpStage(t, { owner, monotonic: waitedTime() })
   await stage.prepare()
   const [failing, other] = [await stage.submit(first, 1, now), await stage.submit(second, 2, now)]
-  for (const n of [first, second]) await stage.takeStep(n)
+  for (const n of [first, second]) await stage.runTask(n)
   stage.toTime(at(minute))
   isEnabled = true
   isAway = true
@@ -125,7 +125,7 @@ test('what is recorded as waiting for its account after that was enabled, or has
     await stage.prepare()
     const number = await stage.submit(1, 1, now)
     await stage.runTaskWhileAway(1, 'engagement', () => Promise.resolve(void (account = after)))
-    await stage.takeStep(1)
+    await stage.runTask(1)
     t.deepEqual(stage.sent, [number])
   }
 })
@@ -153,7 +153,7 @@ test('a step that waits for its account still does when a check of its consent f
   const written = stage.sendWritten(1)
   await until('the check', 30_000, () => stage.asked.length === 1)
   account.enabled = false
-  await stage.takeStep(1)
+  await stage.runTask(1)
   say({ kind: 'failed', reason: 'status 503' })
   await written
   stage.toTime(at(minute / 2))

@@ -112,7 +112,7 @@ test('shards that are taken over together look once for what waits for its accou
   const stage = openFollowUpStage(t, { owner: () => ({ enabled: false }), workerReads: finds.workerReads })
   await stage.prepare()
   await stage.submit(first, 1, now)
-  await stage.takeStep(first)
+  await stage.runTask(first)
   stage.work(first, contactShards.names)
   await until('it was looked at', 30_000, () => finds.waits.length > 0)
   await settled()

@@ -25,7 +25,7 @@ test('a provider that blocks a sender is asked with one message at a time, and o
   ]
   blockedNumbers.add(first).add(second)
   const everyStep = async () => {
-    for (const n of [1, 2, 3]) await stage.takeStep(n)
+    for (const n of [1, 2, 3]) await stage.runTask(n)
   }
   await everyStep()
   t.deepEqual(stage.sent, [first, other])
@@ -55,7 +55,7 @@ test('however long a sender is blocked, the message that tries it is not given u
   const lead = await stage.submit(1, 1, now)
   for (let hours = 0; hours <= 40; hours += 1) {
     stage.toTime(at(hours * hour))
-    await stage.takeStep(1)
+    await stage.runTask(1)
   }
   t.deepEqual(
     stage.sent,
@@ -70,15 +70,15 @@ test('where a report told that a sender is blocked its messages wait, until anot
   const by = { accountId: accountId(), saidBy: 'report' } as const
   await stage.report({ type: 'HoldSender', ...by, reason: 'the carrier filters this sender', at: at() })
   const [first, second] = [await stage.submit(1, 1, now), await stage.submit(2, 1, now)]
-  await stage.takeStep(1)
+  await stage.runTask(1)
   t.deepEqual(stage.sent, [])
   stage.toTime(at(15 * minute))
-  await stage.takeStep(1)
-  await stage.takeStep(2)
+  await stage.runTask(1)
+  await stage.runTask(2)
   t.deepEqual(stage.sent, [first], 'it was taken, which says nothing yet')
   await stage.report({ type: 'ReleaseSender', ...by, at: at(16 * minute) })
   stage.toTime(at(30 * minute))
-  await stage.takeStep(2)
+  await stage.runTask(2)
   t.deepEqual(stage.sent, [first, second])
 })
 
@@ -94,12 +94,12 @@ test('what a provider answers for a sender that the account has given up meanwhi
   })
   await stage.prepare()
   const [first, second] = [await stage.submit(1, 1, now), await stage.submit(2, 1, now)]
-  await stage.takeStep(1)
+  await stage.runTask(1)
   t.deepEqual(stage.heldUp(), [])
-  await stage.takeStep(2)
+  await stage.runTask(2)
   t.deepEqual(stage.sent, [first, second])
   stage.toTime(at(minute))
-  await stage.takeStep(1)
+  await stage.runTask(1)
   t.deepEqual(stage.sent, [first, second, first])
 })
 
@@ -114,7 +114,7 @@ test('what a provider answers for a sender counts where the account can not be r
   })
   await stage.prepare()
   await stage.submit(1, 1, now)
-  await stage.takeStep(1)
+  await stage.runTask(1)
   t.true(stage.heldUp().some(({ type }) => type === 'SenderHeld'))
 })
 
@@ -127,12 +127,12 @@ test('past the limit of a month steps wait for a day, and are dropped then; othe
   await until('it is counted', 30_000, async () => (await stage.usedSegments()) === 1)
   for (const time of [at(), at(6 * hour), at(12 * hour), at(18 * hour), at(24 * hour - 1)]) {
     stage.toTime(time)
-    await stage.takeStep(2)
+    await stage.runTask(2)
   }
-  await stage.takeStep(3)
+  await stage.runTask(3)
   t.deepEqual(stage.sent, [first, other])
   stage.toTime(at(24 * hour))
-  await stage.takeStep(2)
+  await stage.runTask(2)
   t.deepEqual(
     stage.heldUp().map(({ type }) => type),
     [...['SegmentLimitReached', 'StepPostponed'], ...Array<string>(3).fill('StepPostponed'), 'StepSkipped'],
@@ -161,13 +161,13 @@ test('a sender with a rate of its own sends its messages one after the other', a
     await stage.submit(3, 1, now),
   ]
   const other = await stage.submit(4, 2, now)
-  for (const n of [1, 2, 3, 4]) await stage.takeStep(n)
+  for (const n of [1, 2, 3, 4]) await stage.runTask(n)
   t.deepEqual(stage.sent, [first, other])
   stage.toTime(at(2_000))
-  for (const n of [3, 2]) await stage.takeStep(n)
+  for (const n of [3, 2]) await stage.runTask(n)
   t.deepEqual(stage.sent, [first, other, second])
   stage.toTime(at(4_000))
-  await stage.takeStep(3)
+  await stage.runTask(3)
   t.deepEqual(stage.sent, [first, other, second, third])
 })
 
@@ -244,7 +244,7 @@ test('a phone that the provider says at once it does not reach is tried three ti
   const number = await stage.submit(1, 1, now)
   for (const time of [0, minute, 3 * minute, 7 * minute, 60 * minute]) {
     stage.toTime(at(time))
-    await stage.takeStep(1)
+    await stage.runTask(1)
   }
   t.deepEqual(stage.sent, [number, number, number])
   t.is(stage.recorded().at(-1), 'MessageFailed')

@@ -21,7 +21,7 @@ import type { Consent, ConsentAnswer } from '../../../projections/follow-up/cons
 import { sendingRates } from '../../../projections/follow-up/sending/rate.js'
 import { segmentReservations } from '../../../projections/follow-up/sending/segment-reservations.js'
 import { sendRequested } from '../../../projections/follow-up/requested-messages.js'
-import { takeStep } from '../../../projections/follow-up/step.js'
+import { runEngagementTask } from '../../../projections/follow-up/engagement-task.js'
 import { followUpWorker } from '../../../projections/follow-up/worker.js'
 import type { Documents } from '../../../projections/ports.js'
 import { anyProjection, collectionOf, type AnyProjection } from '../../../projections/projection.js'
@@ -309,7 +309,7 @@ export const openFollowUpStage = (
      * A process that runs the task of the lead number `n` and, after so many appends, dies. Resolves to the number of
      * appends that it began.
      */
-    takeStep: async (n: number, dyingAt = Infinity): Promise<number> => {
+    runTask: async (n: number, dyingAt = Infinity): Promise<number> => {
       let appends = 0
       const dying: EventStore = {
         ...store,
@@ -318,7 +318,7 @@ export const openFollowUpStage = (
           return appends > dyingAt ? Promise.reject(new Error('the process died')) : store.append(...args)
         },
       }
-      await takeStep(portsOn(dying), testLease('contacts_0'), engagementId(n)).catch(() => undefined)
+      await runEngagementTask(portsOn(dying), testLease('contacts_0'), engagementId(n)).catch(() => undefined)
       return appends
     },
     /**
@@ -341,7 +341,9 @@ export const openFollowUpStage = (
       }
       const ports = portsOn(away, backoff)
       const lease = testLease('contacts_0')
-      await (typeof of === 'number' ? takeStep(ports, lease, engagementId(of)) : sendRequested(ports, lease, of))
+      await (typeof of === 'number'
+        ? runEngagementTask(ports, lease, engagementId(of))
+        : sendRequested(ports, lease, of))
     },
     /** A worker of the shard of the lead number `n`, or of others, with the read models that it reads. */
     work: (n: number, shards: ReadonlyArray<string> = [contactShards.of(contactId(n))]) => {

@@ -22,8 +22,8 @@ const openStage = async (t: ExecutionContext, outcome: Outcome = () => accepted)
 
 test('a step is decided, its message recorded before and after it is sent, and that is all', async (t) => {
   const stage = await openStage(t)
-  t.is(await stage.takeStep(1), 3, 'appends')
-  t.is(await stage.takeStep(1), 0, 'appends')
+  t.is(await stage.runTask(1), 3, 'appends')
+  t.is(await stage.runTask(1), 0, 'appends')
   t.deepEqual(stage.sent, [phone(1)])
   t.deepEqual(stage.recorded(), ['StepBegun', 'MessageBegun', 'MessageSent'])
 })
@@ -39,13 +39,13 @@ test('an account that is disabled while a step of it is decided sends nothing, u
   const stage = openFollowUpStage(t, { owner })
   await stage.prepare()
   await stage.submit(1, 1, {})
-  await stage.takeStep(1)
-  await stage.takeStep(1)
+  await stage.runTask(1)
+  await stage.runTask(1)
   t.deepEqual(stage.sent, [])
   t.deepEqual(stage.recorded(), ['StepBegun', 'StepPostponed'])
   isDisabled = false
   stage.toTime(at(6 * 60 * 60_000))
-  await stage.takeStep(1)
+  await stage.runTask(1)
   t.deepEqual(stage.sent, [phone(1)])
 })
 
@@ -61,7 +61,7 @@ for (const [what, command] of Object.entries(happenings)) {
       await stage.prepare()
       await stage.submit(1, 1, {})
       await stage.runTaskWhileAway(1, category, () => stage.executeOnEngagement(1, command))
-      await stage.takeStep(1)
+      await stage.runTask(1)
       t.deepEqual(stage.sent, [])
     })
   }
@@ -119,9 +119,9 @@ test('the one message that tries a sender which is held goes out, also where the
 for (const dyingAt of [0, 1, 2]) {
   test(`a process that dies after ${dyingAt} of its records leaves a message that is sent once`, async (t) => {
     const stage = await openStage(t)
-    await stage.takeStep(1, dyingAt)
-    await stage.takeStep(1)
-    await stage.takeStep(1)
+    await stage.runTask(1, dyingAt)
+    await stage.runTask(1)
+    await stage.runTask(1)
     t.deepEqual(stage.sent, [phone(1)])
     t.is(stage.recorded().filter((type) => type === 'MessageSent').length, 1)
   })
@@ -129,8 +129,8 @@ for (const dyingAt of [0, 1, 2]) {
 
 test('a provider that took a message and did not answer is asked, and the message is not sent again', async (t) => {
   const stage = await openStage(t, () => 'lost')
-  await stage.takeStep(1)
-  await stage.takeStep(1)
+  await stage.runTask(1)
+  await stage.runTask(1)
   t.deepEqual(stage.sent, [phone(1)])
   t.deepEqual(stage.recorded(), ['StepBegun', 'MessageBegun', 'MessageSent'])
 })
@@ -152,8 +152,8 @@ test('who takes over at once from a process that died in an attempt gives the pr
   const stage = openFollowUpStage(t, { monotonic, isListed: () => monotonic.now() >= 5_000 })
   await stage.prepare()
   await stage.submit(1, 1, {})
-  await stage.takeStep(1, 2)
-  await stage.takeStep(1)
+  await stage.runTask(1, 2)
+  await stage.runTask(1)
   t.deepEqual(stage.recorded(), ['StepBegun', 'MessageBegun', 'MessageSent'])
   t.deepEqual(stage.sent, [phone(1)])
 })
@@ -161,11 +161,11 @@ test('who takes over at once from a process that died in an attempt gives the pr
 test('what a provider could not take is tried again, as a step that is decided anew', async (t) => {
   const answers = [failed, accepted]
   const stage = await openStage(t, () => answers.shift() ?? accepted)
-  await stage.takeStep(1)
-  await stage.takeStep(1)
+  await stage.runTask(1)
+  await stage.runTask(1)
   t.is(stage.sent.length, 1, 'not before its time')
   stage.toTime(nextTry)
-  await stage.takeStep(1)
+  await stage.runTask(1)
   t.deepEqual(stage.recorded(), [
     ...['StepBegun', 'MessageBegun', 'MessageAttemptFailed'],
     ...['StepBegun', 'MessageTriedAgain', 'MessageSent'],
@@ -179,42 +179,42 @@ for (const [asks, retryAt, next] of [
   test(`a provider that asks for ${asks}`, async (t) => {
     const answers = [{ ...failed, retryAt }, accepted]
     const stage = await openStage(t, () => answers.shift() ?? accepted)
-    await stage.takeStep(1)
+    await stage.runTask(1)
     stage.toTime(later(next, -1))
-    await stage.takeStep(1)
+    await stage.runTask(1)
     t.is(stage.sent.length, 1)
     stage.toTime(next)
-    await stage.takeStep(1)
+    await stage.runTask(1)
     t.is(stage.sent.length, 2)
   })
 
 test('a conversation that ended between two attempts is not written to any more', async (t) => {
   const stage = await openStage(t, () => failed)
-  await stage.takeStep(1)
+  await stage.runTask(1)
   await stage.executeOnEngagement(1, { type: 'EndEngagement', reason: 'conversion', at: at(1) })
   stage.toTime(nextTry)
-  await stage.takeStep(1)
+  await stage.runTask(1)
   t.is(stage.sent.length, 1)
 })
 
 test('a message that waits for its next attempt is withdrawn as soon as its engagement ends, and that of another goes on', async (t) => {
   const stage = await openStage(t, () => failed)
   await stage.submit(2, 2, {})
-  await stage.takeStep(1)
-  await stage.takeStep(2)
+  await stage.runTask(1)
+  await stage.runTask(2)
   stage.work(1)
   await stage.executeOnEngagement(1, { type: 'EndEngagement', reason: 'conversion', at: at(1) })
   await until('the message is withdrawn', 30_000, () => stage.recorded().includes('MessageFailed'))
-  await stage.takeStep(1)
+  await stage.runTask(1)
   stage.toTime(nextTry)
-  await stage.takeStep(2)
+  await stage.runTask(2)
   t.is(stage.recorded().filter((type) => type === 'MessageFailed').length, 1)
   t.deepEqual(stage.sent, [phone(1), phone(2), phone(2)])
 })
 
 test('what the provider took before its engagement ended is recorded as sent, also where the process died in between', async (t) => {
   const stage = await openStage(t)
-  await stage.takeStep(1, 2)
+  await stage.runTask(1, 2)
   await stage.executeOnEngagement(1, { type: 'EndEngagement', reason: 'conversion', at: at(1) })
   stage.work(1)
   await until('the message is settled', 30_000, () => stage.recorded().includes('MessageSent'))
@@ -224,8 +224,8 @@ test('what the provider took before its engagement ended is recorded as sent, al
 
 test('what cannot be sent for good ends the message, and nothing repeats it', async (t) => {
   const stage = await openStage(t, () => ({ kind: 'refused', reason: 'a code' }))
-  await stage.takeStep(1)
-  await stage.takeStep(1)
+  await stage.runTask(1)
+  await stage.runTask(1)
   t.deepEqual(stage.recorded(), ['StepBegun', 'MessageBegun', 'MessageFailed'])
 })
 
@@ -234,7 +234,7 @@ test('what a provider took while its message was being erased is known as a copy
     await stage.eraseMessage(1)
     return accepted
   })
-  await stage.takeStep(1)
+  await stage.runTask(1)
   t.deepEqual(stage.recorded(), ['StepBegun', 'MessageBegun', 'MessageErased', 'MessageCopyFound'])
 })
 
@@ -254,8 +254,8 @@ test('a process that dies when it has told a contact of its opt-out of the sende
   const stage = openFollowUpStage(t, { isOptedOutOfSender: true })
   await stage.prepare()
   await stage.submit(1, 1, {})
-  await stage.takeStep(1, 1)
-  await stage.takeStep(1)
+  await stage.runTask(1, 1)
+  await stage.runTask(1)
   await stage.react()
   t.deepEqual(stage.notes(), [
     ['started', 'The playbook started'],
@@ -267,7 +267,7 @@ test('a process that dies when it has told a contact of its opt-out of the sende
 test('a newer lead takes over the messages of its contact', async (t) => {
   const stage = await openStage(t)
   await stage.submit(2, 1, {}, 1)
-  await stage.takeStep(1)
+  await stage.runTask(1)
   t.deepEqual(stage.sent, [])
   t.deepEqual(stage.recorded(), ['StepsEnded'])
 })
@@ -276,11 +276,11 @@ for (const dyingAt of [0, 1, Infinity]) {
   const what = dyingAt === Infinity ? '' : `, also where a process dies after ${dyingAt} of its records`
   test(`a message that waits for its next attempt is withdrawn when a newer lead ends its steps${what}`, async (t) => {
     const stage = await openStage(t, () => failed)
-    await stage.takeStep(1)
+    await stage.runTask(1)
     await stage.submit(2, 1, {}, 1)
     stage.toTime(nextTry)
-    await stage.takeStep(1, dyingAt)
-    await stage.takeStep(1)
+    await stage.runTask(1, dyingAt)
+    await stage.runTask(1)
     t.is(stage.sent.length, 1)
     t.deepEqual(stage.recorded().slice(2), ['MessageAttemptFailed', 'MessageFailed', 'StepsEnded'])
     t.deepEqual(stage.notes(), [
@@ -299,8 +299,8 @@ test('of two leads of one number in the same millisecond the newer one writes at
     await stage.prepare()
     await stage.submit(first, 1, {}, 1)
     await stage.submit(second, 1, {}, 1)
-    await stage.takeStep(1)
-    await stage.takeStep(2)
+    await stage.runTask(1)
+    await stage.runTask(2)
     t.deepEqual(stage.recorded(), ['StepsEnded', 'StepBegun', 'MessageBegun', 'MessageSent'])
   }
 })
@@ -308,11 +308,11 @@ test('of two leads of one number in the same millisecond the newer one writes at
 test('a newer lead whose conversation a crash kept from beginning holds up the older one', async (t) => {
   const stage = await openStage(t)
   await stage.submit(2, 1, {}, 1, at(), false)
-  await stage.takeStep(1)
+  await stage.runTask(1)
   t.deepEqual(stage.recorded(), ['StepPostponed'])
   await stage.react()
   stage.toTime(at(60_000))
-  await stage.takeStep(1)
+  await stage.runTask(1)
   t.deepEqual(stage.recorded(), ['StepPostponed', 'StepsEnded'])
   t.deepEqual(stage.sent, [])
 })
@@ -320,7 +320,7 @@ test('a newer lead whose conversation a crash kept from beginning holds up the o
 test('a newer lead of a playbook without steps takes over, though nobody may ever ask for its consent', async (t) => {
   const stage = await openStage(t)
   await stage.submit(2, 1, 'without steps', 1)
-  await stage.takeStep(1)
+  await stage.runTask(1)
   t.deepEqual(stage.sent, [])
   t.deepEqual(stage.recorded(), ['StepsEnded'])
 })
@@ -328,7 +328,7 @@ test('a newer lead of a playbook without steps takes over, though nobody may eve
 test('a newer lead that was filtered leaves the messages of the older one as they are', async (t) => {
   const stage = await openStage(t)
   await stage.submit(2, 1, { consent: 'refused' }, 1)
-  await stage.takeStep(1)
+  await stage.runTask(1)
   t.deepEqual(stage.sent, [phone(1)])
   t.deepEqual(stage.recorded(), ['StepBegun', 'MessageBegun', 'MessageSent'])
 })

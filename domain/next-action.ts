@@ -39,7 +39,7 @@ type Situation = {
 }
 
 /** What is to be done with an engagement now. */
-export type NextStep =
+export type NextAction =
   | { readonly kind: 'nothing' }
   /** Nobody has recorded how the last attempt of its message ended. */
   | { readonly kind: 'settle'; readonly step: number; readonly messageId: MessageId }
@@ -64,10 +64,10 @@ export type NextStep =
   | { readonly kind: 'end-silence'; readonly givesUpAt: Instant | undefined }
   | { readonly kind: 'filter'; readonly trigger: Extract<GivingUp, 'opted-out-before' | 'no-hour'> }
 
-const nothing: NextStep = { kind: 'nothing' }
+const nothing: NextAction = { kind: 'nothing' }
 
 /** Pure, so that whoever asks twice is told the same. */
-export const nextStepOf = (situation: Situation): NextStep => {
+export const nextActionOf = (situation: Situation): NextAction => {
   const { engagement, lastMessage, contact, newer, settings, now } = situation
   if (engagement.kind !== 'started' || engagement.ended || engagement.followUp === undefined) return nothing
   if (contact.kind !== 'known') return nothing
@@ -133,7 +133,7 @@ const dueStep = (
   situation: Situation,
   { step, attempt, template, messageId, key }: DueStep,
   { details }: KnownContact,
-): NextStep => {
+): NextAction => {
   const { engagement, settings, account, sentInLastDay, links: linked, now } = situation
   const fields = fieldsOf(details)
   const hours = hoursFor(settings, fields)
@@ -165,7 +165,7 @@ const dueStep = (
   return { kind: 'send', step, attempt, messageId, text, links, validUntil: quietFrom(hours, now) }
 }
 
-const limited = (now: Instant, step: number, since: Instant, after: AfterStep): NextStep => {
+const limited = (now: Instant, step: number, since: Instant, after: AfterStep): NextAction => {
   const reason = segmentsUsedUp
   const drops = later(since, longestLimited)
   if (drops <= now) return { kind: 'skip', step, reason, after }

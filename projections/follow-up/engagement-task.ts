@@ -6,7 +6,7 @@ import type { EngagementId } from '../../domain/ids.js'
 import { monthOf, type Instant } from '../../domain/instant.js'
 import { message } from '../../domain/message.js'
 import { segmentsOf } from '../../domain/message-segments.js'
-import { nextStepOf, type NextStep } from '../../domain/next-step.js'
+import { nextActionOf, type NextAction } from '../../domain/next-action.js'
 import type { PlaybookSettings } from '../../domain/playbook-settings.js'
 import { postpone } from '../../domain/postponement.js'
 import { unreachable } from '../../domain/prelude.js'
@@ -30,7 +30,7 @@ import type { SegmentReservations } from './sending/segment-reservations.js'
 import { learnOptOut } from './sending/learnt-opt-out.js'
 import { sendMessage, settleMessage, type Deciding, type Sending, type SendingPorts } from './sending/attempt.js'
 
-export type StepPorts = SendingPorts &
+export type TaskPorts = SendingPorts &
   ConsentPorts &
   PartiesPorts & {
     readonly documents: Pick<Documents, 'find' | 'count'>
@@ -45,12 +45,15 @@ export type StepPorts = SendingPorts &
 const decisionHoldsFor = 1_000
 
 /**
- * Carries out the task of an engagement: at most one step, or where it has ended the closing of its last
- * message. Resolves with the position of what was recorded last, or with undefined where nothing was, such as where
- * another process was first.
+ * Carries out the next action of an engagement, or where it has ended the closing of its last message. Resolves with
+ * the position of what was recorded last, or with undefined where nothing was, such as where another process was first.
  * @throws FailedForGood, and where a store fails
  */
-export const takeStep = async (ports: StepPorts, lease: Lease, id: EngagementId): Promise<Position | undefined> => {
+export const runEngagementTask = async (
+  ports: TaskPorts,
+  lease: Lease,
+  id: EngagementId,
+): Promise<Position | undefined> => {
   const { commandHandler, clock, monotonic } = ports
   const madeAt = monotonic.now()
   const { state, last } = await loadOrThrow(commandHandler, engagement, id)
@@ -87,11 +90,11 @@ export const takeStep = async (ports: StepPorts, lease: Lease, id: EngagementId)
   return command === undefined ? undefined : record(ports, lease, id, command)
 }
 
-type OfKind<Kind extends NextStep['kind']> = Extract<NextStep, { readonly kind: Kind }>
+type OfKind<Kind extends NextAction['kind']> = Extract<NextAction, { readonly kind: Kind }>
 
 /** Whether the step that was just begun would be sent now, where it had not been. */
 const wouldSend = async (
-  ports: StepPorts,
+  ports: TaskPorts,
   known: Known,
   { attribution, followUp }: StartedEngagement,
 ): Promise<boolean> => {
@@ -111,12 +114,12 @@ const wouldSend = async (
     engagement: { ...current, followUp },
     now: ports.clock.now(),
   }
-  return nextStepOf({ ...known, ...now, segmentsLeft: undefined }).kind === 'send'
+  return nextActionOf({ ...known, ...now, segmentsLeft: undefined }).kind === 'send'
 }
 
 /** `beginsAfter`: the last event of the engagement, where nothing was recorded of the message yet. */
 const sendStep = async (
-  ports: StepPorts,
+  ports: TaskPorts,
   { account, heldUntil }: Parties,
   sending: Sending & Deciding,
   { step, attempt, messageId, text, links, validUntil }: OfKind<'send'>,
@@ -143,7 +146,7 @@ const sendStep = async (
 }
 
 const record = async (
-  ports: StepPorts,
+  ports: TaskPorts,
   lease: Lease,
   id: EngagementId,
   command: EngagementCommand,
@@ -152,26 +155,26 @@ const record = async (
 
 const recording = (lease: Lease) => ({ actor: 'follow-up', lease })
 
-type Known = Omit<Parameters<typeof nextStepOf>[0], 'segmentsLeft'>
+type Known = Omit<Parameters<typeof nextActionOf>[0], 'segmentsLeft'>
 
 /** Where the account has a limit, no other step is decided on the segments that this one takes. */
 const decideOn = async (
-  { documents, reservations }: Pick<StepPorts, 'documents' | 'reservations'>,
+  { documents, reservations }: Pick<TaskPorts, 'documents' | 'reservations'>,
   id: EngagementId,
   { accountId, segmentsPerMonth }: OpenAccount,
   known: Known,
-): Promise<NextStep> => {
-  if (segmentsPerMonth === null) return nextStepOf({ segmentsLeft: undefined, ...known })
+): Promise<NextAction> => {
+  if (segmentsPerMonth === null) return nextActionOf({ segmentsLeft: undefined, ...known })
   const month = monthOf(known.now)
   const count = async (): Promise<number> => orThrow(await usageIn(documents, accountId, month)).segments
   return reservations.decide({ id, accountId, month, segmentsPerMonth }, count, (left) => {
-    const result = nextStepOf({ segmentsLeft: left, ...known })
+    const result = nextActionOf({ segmentsLeft: left, ...known })
     return { result, segments: result.kind === 'send' ? segmentsOf(result.text).segments : 0 }
   })
 }
 
 const postponeStep = async (
-  ports: StepPorts,
+  ports: TaskPorts,
   lease: Lease,
   id: EngagementId,
   account: OpenAccount,
@@ -191,7 +194,7 @@ const postponeStep = async (
  * A newer engagement that was filtered, such as for its consent, sends nothing, so it replaces no messages of this one.
  */
 const newerEngagement = async (
-  { commandHandler }: StepPorts,
+  { commandHandler }: TaskPorts,
   { contact: person }: Parties,
   id: EngagementId,
 ): Promise<'awaits-beginning' | 'awaits-consent' | 'writes' | undefined> => {
@@ -227,7 +230,7 @@ const postponing = (
 })
 
 const commandFor = (
-  next: Exclude<NextStep, { readonly kind: 'send' | 'settle' | 'check-consent' | 'postpone' }>,
+  next: Exclude<NextAction, { readonly kind: 'send' | 'settle' | 'check-consent' | 'postpone' }>,
   at: Instant,
 ): EngagementCommand | undefined => {
   switch (next.kind) {

@@ -5,7 +5,7 @@ import { fold } from '../../domain/decider.js'
 import { stepMessageIdOf } from '../../domain/derived-id.js'
 import { engagement, type EngagementCommand, type EngagementEvent } from '../../domain/engagement.js'
 import { message, type MessageEvent } from '../../domain/message.js'
-import { nextStepOf } from '../../domain/next-step.js'
+import { nextActionOf } from '../../domain/next-action.js'
 import { defaultSettings } from '../../domain/playbook-settings.js'
 import { later } from '../../domain/instant.js'
 import { triggers } from '../../domain/trigger.js'
@@ -84,7 +84,7 @@ type Known = {
 }
 
 const next = (now: ReturnType<typeof at>, known: Known = {}) =>
-  nextStepOf({
+  nextActionOf({
     engagement: fold(engagement, engagement.initial, [started, ...(known.engaged ?? [])]),
     lastMessage: known.message && fold(message, message.initial, known.message),
     settings: { ...settings, quiet_hours: known.quiet ?? null },
