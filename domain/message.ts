@@ -178,7 +178,7 @@ export const MessageEvent = t.union([
       }),
     ]),
   ),
-  /** The provider took an attempt that was under way when the message was erased. */
+  /** The provider took an attempt that was in flight when the message was erased. */
   eventOf('MessageCopyFound', t.intersection([MessageIds, t.type({ provider_id: t.string })])),
   /** The provider has it no longer. */
   eventOf('MessageCopiesErased', MessageIds),
@@ -455,7 +455,7 @@ export type OutboundMessage = Extract<MessageState, { readonly attempt: number }
 
 export const isOutbound = (state: MessageState): state is OutboundMessage => 'attempt' in state
 
-/** No attempt is under way, and none follows unless it is found to be lost. */
+/** No attempt is in flight, and none follows unless it is found to be lost. */
 const isOver = ({ kind }: OutboundMessage): boolean => kind !== 'sending' && kind !== 'waiting'
 
 const decide = (command: MessageCommand, state: MessageState): Either<never, ReadonlyArray<MessageEvent>> => {
@@ -559,7 +559,7 @@ const recordReport = (
   return [{ type: 'MessageAttemptFailed', data: { ...facts, ...again } }]
 }
 
-/** Of one that waits, or was never begun: no attempt of it is under way. */
+/** Of one that waits, or was never begun: no attempt of it is in flight. */
 const postponeOrWithdraw = (
   command: Extract<MessageCommand, { readonly type: 'PostponeMessage' | 'WithdrawMessage' }>,
   state: MessageState,

@@ -23,7 +23,7 @@ type TwilioOptions = {
 type TwilioPorts = { readonly clock: Pick<Clock, 'now'>; readonly monotonic?: MonotonicClock }
 
 /**
- * The `Messenger` port: sends texts with Twilio's message resource. `close` breaks off what is under way.
+ * The `Messenger` port: sends texts with Twilio's message resource. `close` breaks off what is in flight.
  *
  * ```ts
  * const account = twilioAccountFrom(SMS_URL) // left: a sentence for the operator
@@ -40,15 +40,15 @@ export const twilioMessenger = (
   { account, statusCallbackOf, timeLimit = 10_000 }: TwilioOptions,
   { clock, monotonic = monotonicClock }: TwilioPorts,
 ): Messenger & { readonly close: () => void } => {
-  const underWay = new Set<AbortController>()
+  const inFlight = new Set<AbortController>()
   const limited = async <A>(work: (signal: AbortSignal) => Promise<A>): Promise<A> => {
     const [limit, waiting] = [new AbortController(), new AbortController()]
-    underWay.add(limit)
+    inFlight.add(limit)
     void monotonic.sleep(timeLimit, waiting.signal).then(() => limit.abort(over))
     try {
       return await work(limit.signal)
     } finally {
-      underWay.delete(limit)
+      inFlight.delete(limit)
       waiting.abort(over)
     }
   }
@@ -71,7 +71,7 @@ export const twilioMessenger = (
       return erasureOf(await limited((signal) => askTwilio(account, request, signal)))
     },
     close: () => {
-      for (const limit of underWay) limit.abort(over)
+      for (const limit of inFlight) limit.abort(over)
     },
   }
 }

@@ -36,14 +36,14 @@ export const followUpWorkerName = 'follow_up_worker'
 
 /** A shard whose lease this process holds. */
 export type Shard = ParkedUnderLease &
-  DueInShard & { readonly reads: BoundedReads; readonly underWay: Map<TaskId, Promise<void>> }
+  DueInShard & { readonly reads: BoundedReads; readonly inFlight: Map<TaskId, Promise<void>> }
 
-/** One in which nothing is under way yet. */
+/** One in which nothing is in flight yet. */
 export const shardUnder = (lease: Lease, reads: BoundedReads): Shard => ({
   lease,
   reads,
   wakeUp: wakeUp(),
-  underWay: new Map(),
+  inFlight: new Map(),
   checking: new Map(),
   erasing: new Set(),
   writingTo: new Map(),
@@ -120,7 +120,7 @@ export const tasksOf = (ports: FollowUpPorts, shardNamed: (name: string) => Shar
         await backoff(0, shard.lease.ending)
       } finally {
         if (!isMessageId(id)) reservations.release(id)
-        shard.underWay.delete(id)
+        shard.inFlight.delete(id)
         shard.checking.delete(id)
         shard.erasing.delete(id)
         shard.writingTo.delete(id)

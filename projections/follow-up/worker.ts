@@ -22,7 +22,7 @@ import { followUpWorkerName, shardUnder, tasksOf, type Shard, type FollowUpPorts
 type FollowUpWorker = {
   /** Learns from the log what has become due, whichever process decided it. */
   readonly follower: Follower
-  /** Follows up the contacts of one shard, until its lease is ending and what was under way has ended. */
+  /** Follows up the contacts of one shard, until its lease is ending and what was in flight has ended. */
   readonly work: (lease: Lease) => Promise<void>
 }
 
@@ -40,7 +40,7 @@ export const followUpWorker = (
   const shared = sharedReads(given)
   const shards = new Map<string, Shard>()
   const waits = new Set<AccountWaits>()
-  // A task may still be under way when its shard has been given back.
+  // A task may still be in flight when its shard has been given back.
   const rates = sendingRates(() => Math.max(shards.size, 1) / contactShards.names.length)
   const ports: FollowUpPorts = {
     ...given,
@@ -93,11 +93,11 @@ export const followUpWorker = (
       const { name } = lease
       const retried = { lease, name, message: 'due follow-ups could not be read', fields: { shard: name } }
       const dueIn = { ...ports, documents: reads.ofDue }
-      const begin = (id: TaskId): void => void shard.underWay.set(id, tasks.run(shard, id))
+      const begin = (id: TaskId): void => void shard.inFlight.set(id, tasks.run(shard, id))
       while (!isEnding(lease)) await workWithRetry(ports, retried, () => beginDue(dueIn, shard, begin))
       shards.delete(lease.name)
       waits.delete(ofAccounts)
-      await Promise.all([resuming, ...shard.underWay.values()])
+      await Promise.all([resuming, ...shard.inFlight.values()])
     },
   }
 }

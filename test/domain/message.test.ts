@@ -137,7 +137,7 @@ test('what a provider has of an erased text is erased once, however often somebo
   t.deepEqual(story(begin, sent(1, null as never), erase, erasedCopies).types.slice(2), ['MessageErased'])
 })
 
-test('a copy of an attempt that was under way in the moment of the erasure is known once it is told, by an answer or a report', (t) => {
+test('a copy of an attempt that was in flight in the moment of the erasure is known once it is told, by an answer or a report', (t) => {
   const answered = story(begin, erase, sent(1, 'SM1'), sent(1, 'SM1'), erasedCopies, sent(1, 'SM1'), delivered)
   t.deepEqual(answered.types.slice(1), ['MessageErased', 'MessageCopyFound', 'MessageCopiesErased'])
   t.deepEqual(story(begin, erase, delivered, delivered).types.slice(1), ['MessageErased', 'MessageCopyFound'])

@@ -39,7 +39,7 @@ const eventsOf = async (engagementId: string): Promise<ReadonlyArray<string>> =>
   (await loggedOf(site, engagementId)).map(({ type }) => type)
 
 /**
- * Steps that were begun after the first event of this type, whatever the clocks say: an attempt under way then may end
+ * Steps that were begun after the first event of this type, whatever the clocks say: an attempt in flight then may end
  * after it.
  */
 const begunAfter = async (engagementId: string, type: string): Promise<ReadonlyArray<string>> => {
@@ -154,7 +154,7 @@ test('a sale between two steps ends the conversation', async (t) => {
   const when201 = await eventsOf(next_engagement_id)
   t.true(when201.includes('EngagementEnded'))
   await soon(async () => (await labelsOf({ account, contact_id: silent.contact_id })).includes('dormant'))
-  // Whatever the clocks say: an attempt that was under way when the sale came in may end after it.
+  // Whatever the clocks say: an attempt that was in flight when the sale came in may end after it.
   t.deepEqual(await eventsOf(next_engagement_id), when201, 'no step was begun any more')
 })
 

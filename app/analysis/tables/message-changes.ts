@@ -5,7 +5,7 @@ import type { ErasedMessageEvent, MessageIds } from '../../../domain/message.js'
 /** What an event tells of a message; what it does not tell is left out. */
 type Change = {
   readonly state?: string
-  /** What the provider said of it later, which counts once no attempt is under way. */
+  /** What the provider said of it later, which counts once no attempt is in flight. */
   readonly reported?: 'sent' | 'delivered' | 'failed'
   readonly direction?: 'outbound' | 'inbound'
   readonly purpose?: string

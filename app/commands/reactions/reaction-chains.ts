@@ -22,7 +22,7 @@ type Chain = Promise<Either<ReactionFailure, ReadonlyArray<RecordedEvent>>>
 
 type Handler = Pick<CommandHandler, 'load' | 'execute'>
 
-/** The reaction chains under way in this process: one for each event, shared by all who ask for it. */
+/** The reaction chains in flight in this process: one for each event, shared by all who ask for it. */
 export type ReactionChains = {
   /** Carries out what follows from these events; gives them and all that was appended because of them. */
   readonly carryOutAll: (handler: Handler, events: ReadonlyArray<RecordedEvent>) => Chain
@@ -52,7 +52,7 @@ type AnyIntent = {
 }
 
 export const reactionChains = (): ReactionChains => {
-  const underWay = new Map<string, Chain>()
+  const inFlight = new Map<string, Chain>()
   /** Events in front of the follower whose chains have succeeded. */
   const finished = new Map<string, Position>()
   /** The newest event whose chain failed here: once the follower has come so far it has carried out all of them. */
@@ -92,7 +92,7 @@ export const reactionChains = (): ReactionChains => {
   }
 
   const end = ({ id, position }: RecordedEvent, isDone: boolean): void => {
-    underWay.delete(id)
+    inFlight.delete(id)
     if (!isDone) newestFailed = furthest(newestFailed, position)
     else remember(id, position)
   }
@@ -102,14 +102,14 @@ export const reactionChains = (): ReactionChains => {
   }
 
   const chainOf = (handler: Handler, event: RecordedEvent): Chain | undefined => {
-    const begun = underWay.get(event.id)
+    const begun = inFlight.get(event.id)
     if (begun !== undefined) return begun
     const intents = E.tryCatch(() => reactions(event), reasonOf)
     if (E.isRight(intents) && intents.right.length === 0) return undefined
     const chain = E.isLeft(intents)
       ? Promise.resolve(E.left({ failure: { kind: intents.left }, event }))
       : run(handler, event, intents.right)
-    underWay.set(event.id, chain)
+    inFlight.set(event.id, chain)
     void chain.then((ended) => end(event, E.isRight(ended)))
     return chain
   }

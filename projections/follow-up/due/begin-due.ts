@@ -8,7 +8,7 @@ import { newestLeadFirst } from './late-steps.js'
 import type { Due } from './queues.js'
 import { mostErasing, places, readDue, type DueRead } from './read-due.js'
 
-/** Checks that are under way in a shard at most, and of one account: whoever is slow with them holds up nobody else. */
+/** Checks that are in flight in a shard at most, and of one account: whoever is slow with them holds up nobody else. */
 const placesForChecks = { most: 16, mostOfAccount: 4 }
 
 /** Begins what is due, as far as there is room. Where nothing is, sleeps until something is, or something wakes it. */
@@ -35,8 +35,8 @@ type Chosen = {
 const chooseDue = (shard: DueInShard, due: DueRead, now: number): Chosen => {
   // One that has to wait for another task of its contact must not take the place of others, which wait for none.
   const busy = new Set([...shard.writingTo.values()].map(({ contact_id }) => contact_id))
-  const underWay = [...due.stepsUnderWay, ...due.steps.map(({ account_id }) => account_id)]
-  const late = chooseLate(shard, now, due.lateRoom, due.late, { underWay, places, busy })
+  const inFlight = [...due.stepsInFlight, ...due.steps.map(({ account_id }) => account_id)]
+  const late = chooseLate(shard, now, due.lateRoom, due.late, { inFlight, places, busy })
   const messages: Array<Due> = []
   for (const one of [...due.requested, ...due.steps, ...late.steps]) {
     if (busy.has(one.contact_id)) continue

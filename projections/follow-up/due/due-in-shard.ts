@@ -15,7 +15,7 @@ export type TaskId = EngagementId | MessageId
 export type DueInShard = {
   readonly lease: Lease
   readonly wakeUp: WakeUp
-  readonly underWay: ReadonlyMap<TaskId, Promise<void>>
+  readonly inFlight: ReadonlyMap<TaskId, Promise<void>>
   /** Of these the checks of consents. */
   readonly checking: Map<TaskId, AccountId>
   /** Of these the copies that a provider is to erase. */

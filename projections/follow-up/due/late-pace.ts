@@ -5,7 +5,7 @@ import type { DueInShard } from './due-in-shard.js'
 import { newestLeadFirst } from './late-steps.js'
 
 /**
- * Late steps that are under way in a shard at most, since each takes its share of the processor from first messages,
+ * Late steps that are in flight in a shard at most, since each takes its share of the processor from first messages,
  * and of one account: those that hang leave a place for others.
  */
 const latePlaces = { most: 5, mostOfAccount: 4 }
@@ -43,11 +43,11 @@ export type ChosenLate = {
 }
 
 /**
- * Steps that are under way or have found a place, by their accounts, how many may be, and the contacts that are written
+ * Steps that are in flight or have found a place, by their accounts, how many may be, and the contacts that are written
  * to.
  */
 type AllSteps = {
-  readonly underWay: ReadonlyArray<AccountId>
+  readonly inFlight: ReadonlyArray<AccountId>
   readonly places: Places
   readonly busy: ReadonlySet<ContactId>
 }
@@ -58,13 +58,13 @@ export const chooseLate = (
   now: number,
   { isPaced, steps: mostNow }: LateRoom,
   late: ReadonlyArray<FollowUpDocument>,
-  { underWay, places, busy }: AllSteps,
+  { inFlight, places, busy }: AllSteps,
 ): ChosenLate => {
   const free = late.filter(({ contact_id }) => !busy.has(contact_id))
-  const room = Math.max(Math.min(mostNow, places.most - underWay.length), 0)
+  const room = Math.max(Math.min(mostNow, places.most - inFlight.length), 0)
   const newestFirst = free.toSorted(newestLeadFirst)
   const withLatePlace = withinAccounts(newestFirst, accountsOfLate(shard), latePlaces.mostOfAccount)
-  const steps = withinAccounts(withLatePlace, underWay, places.mostOfAccount).slice(0, room)
+  const steps = withinAccounts(withLatePlace, inFlight, places.mostOfAccount).slice(0, room)
   const { steps: known, until } = shard.lateAhead
   const others = known.filter((step) => !steps.includes(step))
   const noneHasRoom = room > 0 && steps.length === 0 && free.length > 0

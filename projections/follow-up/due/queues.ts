@@ -34,15 +34,15 @@ export const isDueAt =
   ({ next_at }: Due): boolean =>
     next_at !== undefined && next_at <= now
 
-/** Neither under way nor set aside. */
+/** Neither in flight nor set aside. */
 export const isFreeIn =
-  ({ underWay, setAside }: DueInShard) =>
+  ({ inFlight, setAside }: DueInShard) =>
   ({ id }: Due): boolean =>
-    !underWay.has(id) && !setAside.has(id)
+    !inFlight.has(id) && !setAside.has(id)
 
 type Wanted = { readonly now: Instant; readonly most: number; readonly from?: Instant }
 
-/** The first of them that are neither under way nor set aside. */
+/** The first of them that are neither in flight nor set aside. */
 export const freeIn = async <Document extends Due>(
   ports: DuePorts,
   shard: DueInShard,
@@ -50,7 +50,7 @@ export const freeIn = async <Document extends Due>(
   bounds: Pick<Query, 'from' | 'upTo' | 'descending'>,
   wanted: number,
 ): Promise<ReadonlyArray<Document>> => {
-  const range = { ...bounds, limit: wanted + shard.underWay.size }
+  const range = { ...bounds, limit: wanted + shard.inFlight.size }
   const found = await findNotSetAside(ports, collection, { index: 'due', equals: [name], ...range }, shard.setAside)
   return found
     .map(({ document }) => document as unknown as Document)
@@ -62,7 +62,7 @@ const startOf = ({ from }: Wanted): Pick<Query, 'from'> => (from === undefined ?
 
 /**
  * In the order of their time those that are due in a queue of the shard, and the first that is not yet, apart from what
- * is under way or set aside. Where nothing is due only the first is read: most of those that wait do so for days.
+ * is in flight or set aside. Where nothing is due only the first is read: most of those that wait do so for days.
  * `from`: what was due before does not count.
  */
 export const waiting = async <Document extends Due>(
@@ -77,7 +77,7 @@ export const waiting = async <Document extends Due>(
   const [first] = await read(startOf(wanted), 1)
   if (first?.next_at === undefined) return []
   if (first.next_at > now) return [first]
-  // What stands before it is set aside or under way, and is not read once more.
+  // What stands before it is set aside or in flight, and is not read once more.
   const start = { from: first.next_at }
   const [due, next] = await Promise.all([read({ upTo: now, ...start }, most), read({ from: later(now, 1) }, 1)])
   return [...due, ...next]

@@ -16,14 +16,14 @@ export const mostErasing = 2
 /** Checks that are read at once: of the first of them there may be too many of one account. */
 const checksRead = 100
 
-/** What is due in a shard, apart from what is under way or set aside. */
+/** What is due in a shard, apart from what is in flight or set aside. */
 export type DueRead = {
   /** Those for which there is room, as are `steps`. */
   readonly requested: ReadonlyArray<Due>
   /** First messages that are not late. */
   readonly steps: ReadonlyArray<FollowUpDocument>
-  /** Accounts whose steps were under way when room was looked for, each as often as it had one. */
-  readonly stepsUnderWay: ReadonlyArray<AccountId>
+  /** Accounts whose steps were in flight when room was looked for, each as often as it had one. */
+  readonly stepsInFlight: ReadonlyArray<AccountId>
   readonly late: ReadonlyArray<FollowUpDocument>
   readonly lateRoom: LateRoom
   readonly checks: ReadonlyArray<FollowUpDocument>
@@ -49,14 +49,14 @@ export const readDue = async (ports: DuePorts, shard: DueInShard): Promise<DueRe
   ])
   failingWork.ended(lease.name)
   const isDueNow = isDueAt(now)
-  const stepsUnderWay = accountsWrittenFor(shard, 'steps')
+  const stepsInFlight = accountsWrittenFor(shard, 'steps')
   const find = taskFinder(shard, monotonic, isDueNow, places)
   const ofRequested = await find(accountsWrittenFor(shard, 'requested'), requested, readRequested)
-  const ofSteps = await find(stepsUnderWay, first, async (most) => (await firstSteps(ports, shard, now, most)).steps)
+  const ofSteps = await find(stepsInFlight, first, async (most) => (await firstSteps(ports, shard, now, most)).steps)
   return {
     requested: ofRequested.tasks,
     steps: ofSteps.tasks,
-    stepsUnderWay,
+    stepsInFlight,
     late: late.filter(isDueNow),
     lateRoom,
     checks: checks.filter(isDueNow),
@@ -83,6 +83,6 @@ const readSteps = async (
   return { first, late: isKnown ? [] : await nextLate(ports, shard, firstLate) }
 }
 
-/** Whose messages are under way in a shard, each as often as it has one. */
+/** Whose messages are in flight in a shard, each as often as it has one. */
 const accountsWrittenFor = ({ writingTo }: DueInShard, kind: 'steps' | 'requested'): ReadonlyArray<AccountId> =>
   [...writingTo].filter(([id]) => isMessageId(id) === (kind === 'requested')).map(([, { account_id }]) => account_id)

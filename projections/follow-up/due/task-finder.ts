@@ -23,16 +23,16 @@ export const taskFinder = (
 ) => {
   const isWiderReadDue = now() >= shard.nextWiderReadAt
   return async <Document extends Due>(
-    accountsUnderWay: ReadonlyArray<AccountId>,
+    accountsInFlight: ReadonlyArray<AccountId>,
     found: ReadonlyArray<Document>,
     readWider: (most: number) => Promise<ReadonlyArray<Document>>,
   ): Promise<Found<Document>> => {
     const due = found.filter(isDueNow)
-    const tasks = roundRobin(due, accountsUnderWay, places)
-    const needsWiderRead = tasks.length === 0 && accountsUnderWay.length < places.most && due.length >= places.most
+    const tasks = roundRobin(due, accountsInFlight, places)
+    const needsWiderRead = tasks.length === 0 && accountsInFlight.length < places.most && due.length >= places.most
     if (!needsWiderRead || !isWiderReadDue) return { tasks, needsWiderRead }
     shard.nextWiderReadAt = now() + widerReadInterval
-    const wider = roundRobin((await readWider(widerReadLimit)).filter(isDueNow), accountsUnderWay, places)
+    const wider = roundRobin((await readWider(widerReadLimit)).filter(isDueNow), accountsInFlight, places)
     return { tasks: wider, needsWiderRead: wider.length === 0 }
   }
 }

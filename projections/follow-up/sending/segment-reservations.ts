@@ -2,9 +2,9 @@ import type { AccountId, EngagementId } from '../../../domain/ids.js'
 import type { MonotonicClock } from '../../../domain/ports.js'
 
 /**
- * Segments of steps that are under way and that the read model does not count yet: without them as many messages as are
- * under way at a time would all be the last one that a month has room for. In the memory of this process: what others
- * have under way counts once it is shown.
+ * Segments of steps that are in flight and that the read model does not count yet: without them as many messages as are
+ * in flight at a time would all be the last one that a month has room for. In the memory of this process: what others
+ * have in flight counts once it is shown.
  */
 export type SegmentReservations = {
   /**
@@ -60,8 +60,8 @@ export const segmentReservations = ({ now }: Pick<MonotonicClock, 'now'>): Segme
   const countUnlessKnown = (step: LimitedStep, count: () => Promise<number>): Promise<void> | undefined => {
     const known = counts.get(step.accountId)
     if (known?.month === step.month && now() - known.begunAt < countedFor) return undefined
-    const underWay = counting.get(step.accountId)
-    if (underWay !== undefined) return underWay
+    const inFlight = counting.get(step.accountId)
+    if (inFlight !== undefined) return inFlight
     const begun = countAnew(step, count).finally(() => counting.delete(step.accountId))
     counting.set(step.accountId, begun)
     return begun

@@ -45,7 +45,7 @@ export const followConcurrently = (follower: ConcurrentFollower, ports: FollowPo
       name,
       categories,
       begin: async () => {
-        // What was read before a failure of the log is under way.
+        // What was read before a failure of the log is in flight.
         if (hasBegun) return events.readPosition()
         events.readTo(await checkpoint.load())
         hasBegun = true
@@ -123,10 +123,10 @@ const unhandledEvents = (): UnhandledEvents => {
 type Handling = {
   /** Resolves where there is room for more. */
   readonly take: (batch: EventBatch) => Promise<void>
-  /** Why something that is under way is tried again. */
+  /** Why something that is in flight is tried again. */
   readonly retrying: () => string | undefined
   readonly isStopping: () => boolean
-  /** Resolves once what is under way has ended. */
+  /** Resolves once what is in flight has ended. */
   readonly stop: () => Promise<void>
 }
 
@@ -140,7 +140,7 @@ const handlingAtOnce = (
   const queue = fairQueue<Unhandled>(places)
   const stopping = new AbortController()
   /** Each has a signal of its own: one that all of them listen to would warn of so many listeners. */
-  const underWay = new Map<AbortController, Promise<void>>()
+  const inFlight = new Map<AbortController, Promise<void>>()
   const { isDone, reason } = retries(name, ports)
   let saving = Promise.resolve()
   let endWait = (): void => undefined
@@ -163,7 +163,7 @@ const handlingAtOnce = (
       await isDone(() => save([event]), signal)
       queue.end(one)
     }
-    underWay.delete(ending)
+    inFlight.delete(ending)
     begin()
   }
 
@@ -171,7 +171,7 @@ const handlingAtOnce = (
     if (stopping.signal.aborted) return
     for (const one of queue.begin()) {
       const ending = new AbortController()
-      underWay.set(ending, run(one, ending))
+      inFlight.set(ending, run(one, ending))
     }
   }
 
@@ -197,8 +197,8 @@ const handlingAtOnce = (
     stop: async () => {
       stopping.abort(over)
       // With the error of an abort, by which whoever works knows that it was stopped.
-      for (const ending of underWay.keys()) ending.abort()
-      await Promise.all(underWay.values())
+      for (const ending of inFlight.keys()) ending.abort()
+      await Promise.all(inFlight.values())
     },
   }
 }

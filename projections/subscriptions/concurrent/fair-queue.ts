@@ -12,7 +12,7 @@ type FairQueue<A> = {
 }
 
 /**
- * Work that waits for a place: accounts are served round-robin, and whatever one of them has under way leaves places to
+ * Work that waits for a place: accounts are served round-robin, and whatever one of them has in flight leaves places to
  * the others.
  */
 export const fairQueue = <A extends QueuedWork>(places: Places): FairQueue<A> => {
@@ -20,7 +20,7 @@ export const fairQueue = <A extends QueuedWork>(places: Places): FairQueue<A> =>
   const ofSubject = new Map<string, Array<A>>()
   /** By account what may be begun; the account that has begun nothing for longest comes first. */
   const ready = new Map<AccountId, Array<A>>()
-  const underWay = new Set<A>()
+  const inFlight = new Set<A>()
 
   const makeReady = (one: A): void => {
     const own = ready.get(one.account_id)
@@ -36,11 +36,11 @@ export const fairQueue = <A extends QueuedWork>(places: Places): FairQueue<A> =>
       makeReady(one)
     },
     begin: () => {
-      if (underWay.size >= places.most) return []
+      if (inFlight.size >= places.most) return []
       const first = [...ready.values()].flatMap((own) => own.slice(0, places.mostOfAccount))
       const begun = roundRobin(
         first,
-        [...underWay].map(({ account_id }) => account_id),
+        [...inFlight].map(({ account_id }) => account_id),
         places,
       )
       for (const one of begun) {
@@ -49,12 +49,12 @@ export const fairQueue = <A extends QueuedWork>(places: Places): FairQueue<A> =>
         own.shift()
         ready.delete(one.account_id)
         if (own.length > 0) ready.set(one.account_id, own)
-        underWay.add(one)
+        inFlight.add(one)
       }
       return begun
     },
     end: (one) => {
-      underWay.delete(one)
+      inFlight.delete(one)
       const own = ofSubject.get(one.subject)
       own?.shift()
       const next = own?.[0]

@@ -122,7 +122,7 @@ test('an answer that comes too late leaves the outcome unknown', async (t) => {
   t.is(double.taken.length, 1)
 })
 
-test('a messenger that is closed breaks off what is under way', async (t) => {
+test('a messenger that is closed breaks off what is in flight', async (t) => {
   const { messenger, double } = await stageFor(t)
   double.fail('late')
   const held = double.held()

@@ -55,7 +55,7 @@ const openShard = async (requested: ReadonlyArray<Change>, steps: ReadonlyArray<
     ...{
       lease,
       wakeUp: wakeUp(),
-      underWay: new Map<EngagementId | MessageId, Promise<void>>(),
+      inFlight: new Map<EngagementId | MessageId, Promise<void>>(),
       checking: new Map(),
       erasing: new Set<MessageId>(),
       writingTo: new Map(),
@@ -84,7 +84,7 @@ const openShard = async (requested: ReadonlyArray<Change>, steps: ReadonlyArray<
       shard,
       (id) => {
         begun.push(id)
-        shard.underWay.set(id, Promise.resolve())
+        shard.inFlight.set(id, Promise.resolve())
       },
     )
     if (!(await isOver(looking))) wake()
@@ -113,15 +113,15 @@ const openShard = async (requested: ReadonlyArray<Change>, steps: ReadonlyArray<
     /** Another step comes. */
     add: async (one: Change) => rightOf(await documents.apply(collectionOf(followUps), [one], positionAt(2))),
     addRequested: async (one: Change) => rightOf(await documents.apply(collectionOf(messages), [one], positionAt(2))),
-    /** All that is under way has been done. */
+    /** All that is in flight has been done. */
     finish: async (): Promise<void> => {
-      const done = [...shard.underWay.keys()].map((key): Change => ({
+      const done = [...shard.inFlight.keys()].map((key): Change => ({
         key,
         document: undefined,
         position: positionAt(3),
       }))
       rightOf(await documents.apply(collectionOf(followUps), done, positionAt(3)))
-      shard.underWay.clear()
+      shard.inFlight.clear()
       shard.late.clear()
       shard.writingTo.clear()
     },
@@ -230,7 +230,7 @@ test('while late steps are held back to their pace none of them is read', async 
   t.deepEqual(await look(), { begun: [], read: 0 })
 })
 
-test('once all that is late is under way a shard sleeps', async (t) => {
+test('once all that is late is in flight a shard sleeps', async (t) => {
   const { look, lookFor } = await openShard([], [step(1, later(at(), -1)), step(2, later(at(), 3_600_000))])
   t.deepEqual((await look()).begun, [engagementId(1)])
   t.is((await lookFor(3_599_000)).length, 1)
@@ -295,7 +295,7 @@ test('late steps whose pace comes to its end while others are read are begun all
   t.is((await look()).begun.length, 4)
 })
 
-test('of the late steps of a shard few are under way at a time, however long each takes', async (t) => {
+test('of the late steps of a shard few are in flight at a time, however long each takes', async (t) => {
   const late = Array.from({ length: 10 }, (_, n) =>
     step(n + 1, later(at(), -1_000 - n), at(), 'later', accountId(1 + (n % 2))),
   )

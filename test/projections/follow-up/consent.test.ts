@@ -205,7 +205,7 @@ test('where no consent is awaited nobody is asked, and nothing more is recorded'
   t.deepEqual(stage.asked, [])
 })
 
-test('a check that is under way when its lease ends is waited for', async (t) => {
+test('a check that is in flight when its lease ends is waited for', async (t) => {
   let say = (_: ConsentAnswer): void => undefined
   const answered = new Promise<ConsentAnswer>((resolve) => (say = resolve))
   const stage = openFollowUpStage(t, { answer: () => answered })

@@ -140,7 +140,7 @@ test('past the limit of a month steps wait for a day, and are dropped then; othe
   t.like(stage.heldUp().at(-1)?.data, { step: 0, reason: "the account's segments of this month are used up" })
 })
 
-test('however many messages are under way at a time, a month gets no more segments than its limit', async (t) => {
+test('however many messages are in flight at a time, a month gets no more segments than its limit', async (t) => {
   const all = neighbours(20)
   const stage = openFollowUpStage(t, { owner: (id) => (id === accountId(1) ? { segmentsPerMonth: 3 } : {}) })
   await stage.prepare()

@@ -19,7 +19,7 @@ import { nextTurn, settled } from '../../../kit/time/turns.js'
 
 const away = new StoreFailed({ kind: 'unavailable', reason: 'away' })
 
-type UnderWay = { readonly end: () => void; readonly fail: () => void; readonly stopping: AbortSignal }
+type InFlight = { readonly end: () => void; readonly fail: () => void; readonly stopping: AbortSignal }
 
 type Options = {
   readonly subscribe?: (store: EventStore) => EventStore['subscribe']
@@ -36,7 +36,7 @@ const openStage = (t: ExecutionContext, { subscribe, checkpointOn = (checkpoint)
   const logger = recordingLogger()
   const begun: Array<string> = []
   /** By the number of the event. */
-  const underWay = new Map<string, UnderWay>()
+  const inFlight = new Map<string, InFlight>()
   const accounts = new Map<string, number>()
   let written = 0
 
@@ -70,10 +70,10 @@ const openStage = (t: ExecutionContext, { subscribe, checkpointOn = (checkpoint)
           begun.push(name)
           return new Promise((resolve, reject) => {
             const over = (then: () => void) => () => {
-              underWay.delete(name)
+              inFlight.delete(name)
               then()
             }
-            underWay.set(name, {
+            inFlight.set(name, {
               end: over(resolve),
               fail: over(() => {
                 reject(away)
@@ -88,7 +88,7 @@ const openStage = (t: ExecutionContext, { subscribe, checkpointOn = (checkpoint)
     )
     t.teardown(async () => {
       const stopped = following.stop()
-      for (const { end } of underWay.values()) end()
+      for (const { end } of inFlight.values()) end()
       await stopped
     })
     return following
@@ -97,11 +97,11 @@ const openStage = (t: ExecutionContext, { subscribe, checkpointOn = (checkpoint)
     store,
     lines: logger.lines,
     begun,
-    underWay,
+    inFlight,
     append,
     follow,
     end: async (...names: ReadonlyArray<string>): Promise<void> => {
-      for (const name of names) underWay.get(name)?.end()
+      for (const name of names) inFlight.get(name)?.end()
       await settled()
     },
     saved: async () => rightOf(await documents.confirmedCheckpoint(checkpointCollection('erasing'))),
@@ -142,11 +142,11 @@ test('what concerns one contact is done in its order', async (t) => {
 })
 
 test('what fails is tried again in its place, is told of meanwhile, and the rest goes on', async (t) => {
-  const { append, follow, begun, underWay, end, lines } = openStage(t)
+  const { append, follow, begun, inFlight, end, lines } = openStage(t)
   await append(1, 1)
   const following = follow()
   await settled()
-  underWay.get('1: request 01')?.fail()
+  inFlight.get('1: request 01')?.fail()
   await settled()
   t.is(following.retrying(), 'away')
   t.deepEqual(
@@ -163,23 +163,23 @@ test('what fails is tried again in its place, is told of meanwhile, and the rest
   await following.caughtUpTo(positionAt(2), neverAborted)
 })
 
-test('a stop ends what is under way and begins nothing more, and the next process does all that was not done', async (t) => {
-  const { append, follow, begun, underWay, end } = openStage(t)
+test('a stop ends what is in flight and begins nothing more, and the next process does all that was not done', async (t) => {
+  const { append, follow, begun, inFlight, end } = openStage(t)
   for (const contact of [1, 2, 3]) await append(1, contact)
   const following = follow()
   await settled()
   await end('1: request 02')
   const stopped = following.stop()
   t.deepEqual(
-    [...underWay].map(([name, { stopping }]) => [name, stopping.aborted]),
+    [...inFlight].map(([name, { stopping }]) => [name, stopping.aborted]),
     [
       ['1: request 01', true],
       ['1: request 03', true],
     ],
   )
   // It has come too far to leave it undone, and the other is told that it must.
-  underWay.get('1: request 01')?.end()
-  underWay.get('1: request 03')?.fail()
+  inFlight.get('1: request 01')?.end()
+  inFlight.get('1: request 03')?.fail()
   await stopped
   t.is(following.position(), positionAt(2))
   begun.length = 0
@@ -270,7 +270,7 @@ test('saves go one at a time, and what waits for its save keeps its place', asyn
 })
 
 test('whoever waits for what hangs is let go at a stop', async (t) => {
-  const { append, follow, underWay } = openStage(t)
+  const { append, follow, inFlight } = openStage(t)
   await append(1, 1)
   const following = follow()
   await settled()
@@ -278,6 +278,6 @@ test('whoever waits for what hangs is let go at a stop', async (t) => {
   const stopped = following.stop()
   await waiting
   t.is(following.position(), positionAt(0))
-  underWay.get('1: request 01')?.fail()
+  inFlight.get('1: request 01')?.fail()
   await stopped
 })

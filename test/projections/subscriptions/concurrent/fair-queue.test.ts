@@ -34,17 +34,17 @@ test('what concerns one subject is done in its order, within the places, and all
     t,
     fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
       const queue = fairQueue<ReturnType<typeof work>>(places)
-      const underWay: Array<ReturnType<typeof work>> = []
+      const inFlight: Array<ReturnType<typeof work>> = []
       const done: Array<ReturnType<typeof work>> = []
       const begin = (): void => {
-        underWay.push(...queue.begin())
-        assert.ok(underWay.length <= places.most)
-        for (const { account_id } of underWay)
-          assert.ok(underWay.filter((one) => one.account_id === account_id).length <= places.mostOfAccount)
-        assert.equal(new Set(underWay.map(({ subject }) => subject)).size, underWay.length)
+        inFlight.push(...queue.begin())
+        assert.ok(inFlight.length <= places.most)
+        for (const { account_id } of inFlight)
+          assert.ok(inFlight.filter((one) => one.account_id === account_id).length <= places.mostOfAccount)
+        assert.equal(new Set(inFlight.map(({ subject }) => subject)).size, inFlight.length)
       }
       const end = (index: number): void => {
-        for (const one of underWay.splice(index, 1)) {
+        for (const one of inFlight.splice(index, 1)) {
           queue.end(one)
           done.push(one)
         }
@@ -55,7 +55,7 @@ test('what concerns one subject is done in its order, within the places, and all
         begin()
         ends.forEach(end)
       }
-      while (underWay.length > 0) end(0)
+      while (inFlight.length > 0) end(0)
       assert.equal(done.length, steps.length)
       for (const { subject } of done) {
         const inOrder = done.filter((one) => one.subject === subject).map(({ n }) => n)
