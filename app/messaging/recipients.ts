@@ -44,10 +44,10 @@ type SenderNames = ReadonlyArray<string>
 /** What tells for whom a text is: the number that wrote it, and what it came to. */
 type TextAddress = Pick<InboundText, 'providerId' | 'to' | 'poolOfTo'> & { readonly phone: Phone }
 
-/** The sender that a text came to, and whom the text is for. */
+/** The sender that a text came to, and the accounts that it is for, each by its contact with the number. */
 export type TextRecipients = { readonly senderNames: SenderNames; readonly meant: ReadonlyArray<PossibleContact> }
 
-/** A text is for the contacts of accounts that send from the sender it came to, or have written to them from it. */
+/** A text is for the accounts that send from the sender it came to, or have written to the number from it. */
 export const recipientsOf =
   (ports: RecipientPorts, { phone, providerId, to, poolOfTo }: TextAddress): TaskEither<Problem, TextRecipients> =>
   async () => {
