@@ -71,12 +71,8 @@ export const wire = (config: Config, { stores, secrets, ...ports }: Opened, metr
   })
   const stopping = new AbortController()
   const { readModels } = followers
-  const { answerable, documents } = readYourWrites(stored, {
-    readModels,
-    followed,
-    monotonic,
-    stopping: stopping.signal,
-  })
+  const following = { readModels, followed, monotonic, stopping: stopping.signal }
+  const { answerable, documents } = readYourWrites(stored, following)
   const queries = queriesOn({ store, documents, hasPendingReactions })
   // Whoever watches over the process waits for no read model.
   const monitored = queriesOn({ store, documents: stores.documents, hasPendingReactions })
