@@ -39,11 +39,15 @@ export const readingOn = (connection: Database.Database): SqliteDatabase['read']
   }
 }
 
-export const openDatabase = async (directory: string): Promise<Either<OpenFailure, SqliteDatabase>> => {
+/** `onRewriting`: called before the file of an older version is rewritten, which may take minutes. */
+export const openDatabase = async (
+  directory: string,
+  onRewriting: () => void = () => undefined,
+): Promise<Either<OpenFailure, SqliteDatabase>> => {
   const lock = lockDirectory(directory)
   if (E.isLeft(lock)) return lock
   const file = databaseFile(directory)
-  const opened = await openWriteQueue(file)
+  const opened = await openWriteQueue(file, onRewriting)
   if (E.isLeft(opened)) {
     lock.right.release()
     return E.left({ kind: 'unusable', reason: `${file} can't be used: ${opened.left.reason}` })

@@ -73,7 +73,9 @@ const open = async (
     const shared = { store: log.right.store, appendAll: undefined, membership: membership() }
     return E.right({ ...shared, documents, eventStoreRefusal, documentsFailure, refuseForeign })
   }
-  const embedded = await openDatabase(dataDir)
+  const embedded = await openDatabase(dataDir, () => {
+    ports.logger.info({}, 'leadloop.db is of an older version and is rewritten once; the start goes on afterwards')
+  })
   if (E.isLeft(embedded)) return E.left(`DATA_DIR: ${embedded.left.reason}.`)
   closing.push(embedded.right.close)
   return E.right({

@@ -34,18 +34,31 @@ class WritingThreadEnded extends Error {
 /** So many writes are sent before the turn of the event loop ends, so that the writing thread begins meanwhile. */
 const earlyBatch = 32
 
-/** Left: why the writing thread can't use the file. */
-export const openWriteQueue = async (file: string): Promise<Either<StoreFailure, WriteQueue>> => {
+/**
+ * `onRewriting`: called before the file of an older version is rewritten. Left: why the writing thread can't use the
+ * file.
+ */
+export const openWriteQueue = async (
+  file: string,
+  onRewriting: () => void,
+): Promise<Either<StoreFailure, WriteQueue>> => {
   const worker = new Worker(new URL('./writer-thread.js', import.meta.url), { workerData: { file } })
-  const ready = await firstMessage(worker)
+  const ready = await openedBy(worker, onRewriting)
   if (ready.kind !== 'unusable') return E.right(queueFor(worker))
   await worker.terminate()
   return E.left(storeFailure(ready.code))
 }
 
-const firstMessage = (worker: Worker): Promise<WriterMessage> =>
+const openedBy = (worker: Worker, onRewriting: () => void): Promise<WriterMessage> =>
   new Promise((resolve) => {
-    worker.once('message', resolve)
+    const receive = (message: WriterMessage): void => {
+      if (message.kind === 'rewriting') onRewriting()
+      else {
+        worker.off('message', receive)
+        resolve(message)
+      }
+    }
+    worker.on('message', receive)
     worker.once('error', (error) => {
       resolve({ kind: 'unusable', code: codeOf(error) })
     })

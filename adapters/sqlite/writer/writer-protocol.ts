@@ -67,6 +67,8 @@ export type WriteResult =
   | { readonly kind: 'failed'; readonly code: string }
 
 export type WriterMessage =
+  /** Before `ready`, where an older version wrote the file: it takes as long as the file is large. */
+  | { readonly kind: 'rewriting' }
   | { readonly kind: 'ready' }
   /** The thread could not open the file. */
   | { readonly kind: 'unusable'; readonly code: string }

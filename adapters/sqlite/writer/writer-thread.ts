@@ -27,6 +27,8 @@ const pagesWrittenBack = 500
 /** In bytes: twice what the WAL grows to before it is written back. */
 const largestIdleWal = 2 * pagesWrittenBack * pageSize
 
+const post = (message: WriterMessage): void => parentPort?.postMessage(message)
+
 const openFile = (file: string): Database.Database => {
   // The write-ahead log takes its mode.
   makePrivateFile(file)
@@ -44,7 +46,10 @@ const openFile = (file: string): Database.Database => {
   database.exec(schema)
   renewViews(database)
   // An older version left what it removed in pages that nothing uses any more.
-  if (version > 0 && version < overwritesSince) database.exec('VACUUM')
+  if (version > 0 && version < overwritesSince) {
+    post({ kind: 'rewriting' })
+    database.exec('VACUUM')
+  }
   // Written at every open, so that a disk that takes no writes is found out now.
   database.pragma(`user_version = ${schemaVersion}`)
   return database
@@ -165,7 +170,6 @@ const alsoWaiting = (): ReadonlyArray<Write> => {
 }
 
 const { file } = workerData as { readonly file: string }
-const post = (message: WriterMessage): void => parentPort?.postMessage(message)
 
 try {
   const { commit, writeBackWal } = openWriter(file)
