@@ -33,7 +33,9 @@ export const answered = async (
 
 export const bodyOf = (called: Called): Either<string, Body> => {
   if (takesNoRequests(called)) {
-    return E.left("The process that listens there doesn't take requests: its ROLES lack api.")
+    return E.left(
+      "The process that listens there doesn't take this request: its ROLES lack api, or its version is an earlier one.",
+    )
   }
   const body = (called.body ?? {}) as Body
   if (called.status < 300) return E.right(body)
@@ -41,6 +43,6 @@ export const bodyOf = (called: Called): Either<string, Body> => {
   return E.left(`The service answers ${called.status}: ${JSON.stringify(reason)}.`)
 }
 
-/** A process without the role `api` has no endpoint for anything that a command calls. */
+/** Without the role `api` a process has no endpoint that a command calls, and an earlier version lacks some. */
 export const takesNoRequests = ({ status, body }: Called): boolean =>
   status === 404 && (body as Body | null)?.['message'] === nothingAtPath.message
