@@ -1,5 +1,4 @@
-import { fileURLToPath } from 'node:url'
-import { launch, runProgram, type Ended, type Environment, type Launched } from './program.js'
+import { commandOf, launch, runProgram, type Ended, type Environment, type Launched } from './program.js'
 
 const script = new URL('../../../app/cli/leadloop.js', import.meta.url)
 
@@ -12,8 +11,10 @@ export const runLeadloop = (args: ReadonlyArray<string>, environment: Environmen
  * output.
  */
 export const launchLeadloopBy = (shell: string, args: ReadonlyArray<string>, environment: Environment): Launched =>
-  launch('/bin/sh', ['-c', shell, process.execPath, fileURLToPath(script), ...args], { ...process.env, ...environment })
+  launch('/bin/sh', ['-c', shell, ...commandOf(script), ...args], { ...process.env, ...environment })
 
 /** Begins a command of `leadloop`, which goes on until it is told to end. */
-export const launchLeadloop = (args: ReadonlyArray<string>, environment: Environment): Launched =>
-  launch(process.execPath, [fileURLToPath(script), ...args], { ...process.env, ...environment })
+export const launchLeadloop = (args: ReadonlyArray<string>, environment: Environment): Launched => {
+  const [command, ...rest] = commandOf(script)
+  return launch(command, [...rest, ...args], { ...process.env, ...environment })
+}

@@ -21,6 +21,13 @@ export type Launched = {
 /** Of V8, for a program that ends soon: its own budgets are for what goes on for long. */
 const flags = ['--interrupt-budget=1000000', '--min-semi-space-size=16']
 
+/** The command that runs a script, and the first of its arguments. */
+export const commandOf = (script: URL): readonly [string, ...ReadonlyArray<string>] => [
+  process.execPath,
+  ...flags,
+  fileURLToPath(script),
+]
+
 const running = new Set<ChildProcess>()
 process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL')
@@ -70,10 +77,8 @@ export const runProgram = async (
   args: ReadonlyArray<string> = [],
   environment: Environment = {},
 ): Promise<Ended> => {
-  const { exited, stdout, stderr } = launch(process.execPath, [...flags, fileURLToPath(script), ...args], {
-    ...process.env,
-    ...environment,
-  })
+  const [command, ...rest] = commandOf(script)
+  const { exited, stdout, stderr } = launch(command, [...rest, ...args], { ...process.env, ...environment })
   const { code } = await exited
   return { code, stdout: stdout(), stderr: stderr() }
 }

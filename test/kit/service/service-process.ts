@@ -1,8 +1,7 @@
 import test, { type ExecutionContext } from 'ava'
-import { fileURLToPath } from 'node:url'
 import type { Site } from '../network/http.js'
 import type { Scope } from '../temporary-directory.js'
-import { launch, type Environment, type Launched } from '../parts/program.js'
+import { commandOf, launch, type Environment, type Launched } from '../parts/program.js'
 import { settingsOf, storesOf } from '../stores/servers.js'
 import { openDataDirectory } from './data-directory.js'
 import { environmentOf } from './settings.js'
@@ -20,14 +19,14 @@ export type ServiceProcess = Launched & {
 
 export type LogLine = { readonly level: number; readonly msg: string; readonly [field: string]: unknown }
 
-const main = fileURLToPath(new URL('../../../app/main.js', import.meta.url))
+const main = commandOf(new URL('../../../app/main.js', import.meta.url))
 
 /** Starts the service on `directory` and its stores. */
 const launchService = (directory: string, environment: Environment = {}, largestFile?: number): ServiceProcess => {
   const [command, ...args] =
     largestFile === undefined
-      ? ([process.execPath, main] as const)
-      : (['bash', '--norc', '-c', `ulimit -S -f ${largestFile}; exec '${process.execPath}' '${main}'`] as const)
+      ? main
+      : (['bash', '--norc', '-c', `ulimit -S -f ${largestFile}; exec "$0" "$@"`, ...main] as const)
   const launched = launch(command, args, {
     PATH: process.env['PATH'],
     ...environmentOf(directory, { ...settingsOf(directory), ...environment }),
