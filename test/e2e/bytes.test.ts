@@ -43,7 +43,7 @@ test('arbitrary bytes are refused, as JSON as well as a form', async (t) => {
     assert.ok(isRefusal(answer.status), `${answer.status}: ${answer.text}`)
     assert.ok((answer.body.errors ?? []).length > 0)
   })
-  await holdsAsync(t, property, { numRuns: 300, includeErrorInReport: true })
+  await holdsAsync(t, property, { numRuns: 150, includeErrorInReport: true })
   await isWell(t)
 })
 
@@ -65,7 +65,7 @@ test('a JSON lead with any byte changed is accepted or refused', async (t) => {
     for (const [at, byte] of changes) changed[at] = byte
     assertSound(await post(postUrl, changed))
   })
-  await holdsAsync(t, property, { numRuns: 300, includeErrorInReport: true })
+  await holdsAsync(t, property, { numRuns: 150, includeErrorInReport: true })
   await isWell(t)
 })
 
@@ -139,7 +139,7 @@ test('any JSON value as the whole body is refused by every call that takes one',
       assert.ok(isRefusal(answer.status), `${answer.status}: ${answer.text}`)
     },
   )
-  await holdsAsync(t, property, { numRuns: 300, includeErrorInReport: true })
+  await holdsAsync(t, property, { numRuns: 150, includeErrorInReport: true })
   await isWell(t)
 })
 
@@ -177,7 +177,7 @@ test('any values in the known fields of the management API are accepted or refus
     const answer = await account.manage('POST', path, body)
     assert.ok(answer.status === 201 || isRefusal(answer.status), `${answer.status}: ${answer.text}`)
   })
-  await holdsAsync(t, property, { numRuns: 400, includeErrorInReport: true })
+  await holdsAsync(t, property, { numRuns: 200, includeErrorInReport: true })
   await isWell(t)
 })
 
@@ -588,7 +588,7 @@ test('any path and query of any of the surfaces is answered with less than 500',
     })
     assert.ok(answer.status < 500, `${answer.status}: ${answer.text}`)
   })
-  await holdsAsync(t, property, { numRuns: 400, includeErrorInReport: true })
+  await holdsAsync(t, property, { numRuns: 200, includeErrorInReport: true })
   await isWell(t)
 })
 
@@ -605,7 +605,7 @@ test('any text as a phone number is found, not found or no number', async (t) =>
     const { status } = await account.rest(`/contacts/find?phone=${encoded(phone)}`)
     assert.ok([400, 404].includes(status), `${status}`)
   })
-  await holdsAsync(t, property, { numRuns: 300, includeErrorInReport: true })
+  await holdsAsync(t, property, { numRuns: 150, includeErrorInReport: true })
 })
 
 test('unknown methods are refused on every surface', async (t) => {

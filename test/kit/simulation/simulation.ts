@@ -60,9 +60,8 @@ export type History = {
   readonly slowest: number
   /** The documents of the read models, by name. */
   readonly readModels: ReadonlyMap<string, Readonly<Record<string, Json>>>
-  readonly trace: ReadonlyArray<string>
-  /** SHA-256 of the trace. */
-  readonly digest: string
+  /** All of this, and what was done to the stores in between, line by line. */
+  readonly trace: () => ReadonlyArray<string>
 }
 
 const mostTimers = 200_000
@@ -123,13 +122,16 @@ export const openSimulation = (scene: Scene): Simulation => {
         for await (const { key, document } of documents.all(collectionOf(projection)))
           if (document !== undefined) content[key] = document
         readModels.set(projection.name, content)
-        trace.note(`${projection.name} ${JSON.stringify(content)}`)
       }
       const events = eventsIn(lives.log)
-      for (const { position, ...event } of events) trace.note(`event ${position} ${JSON.stringify(event)}`)
       const { arrivals } = receivers
       const { slowest } = scene
-      return { events, arrivals, crashes, slowest, readModels, trace: trace.lines, digest: trace.digest() }
+      const lines = (): ReadonlyArray<string> => [
+        ...trace.lines,
+        ...[...readModels].map(([name, content]) => `${name} ${JSON.stringify(content)}`),
+        ...events.map(({ position, ...event }) => `event ${position} ${JSON.stringify(event)}`),
+      ]
+      return { events, arrivals, crashes, slowest, readModels, trace: lines }
     },
   }
 }
