@@ -62,6 +62,7 @@ const errorsIn = (files: ReadonlyArray<string>): ReadonlyMap<string, ReadonlyArr
   const memory = new Map([...changed].map(([path, text]) => [resolve(path), text]))
   const host: ts.CompilerHost = {
     ...disk,
+    jsDocParsingMode: ts.JSDocParsingMode.ParseNone,
     fileExists: (path) => memory.has(resolve(path)) || disk.fileExists(path),
     readFile: (path) => memory.get(resolve(path)) ?? disk.readFile(path),
     getSourceFile: (path, version) => {
