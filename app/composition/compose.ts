@@ -108,7 +108,7 @@ const start = async (
 
   const { routes, background, manage, tellAddress, drainRequests, close } = wire(
     config,
-    { ...ports, stores, secrets: secrets.right },
+    { ...ports, stores, secrets: secrets.right, head: head.right },
     metrics,
   )
   const end = async (): Promise<void> => {

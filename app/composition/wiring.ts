@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import { webhookUrlProblem } from '../../adapters/webhook/addresses/url-problem.js'
+import type { Position } from '../../domain/event.js'
 import type { Clock, Ids, Logger, MonotonicClock } from '../../domain/ports.js'
 import { playbookVersions } from '../../projections/from-streams/playbook-versions.js'
 import { senderOptOuts } from '../../projections/from-streams/sender-opt-outs.js'
@@ -27,10 +28,11 @@ export type WiringPorts = {
   readonly monotonic: MonotonicClock
 }
 
-type Opened = WiringPorts & { readonly stores: Stores; readonly secrets: Secrets }
+/** `head`: where the log ends. */
+type Opened = WiringPorts & { readonly stores: Stores; readonly secrets: Secrets; readonly head: Position }
 
-/** Makes all parts and begins none. */
-export const wire = (config: Config, { stores, secrets, ...ports }: Opened, metrics: Metrics) => {
+/** Makes all parts and begins no work. */
+export const wire = (config: Config, { stores, secrets, head, ...ports }: Opened, metrics: Metrics) => {
   const { clock, ids, monotonic } = ports
   const { vault, operatorKey } = secrets
   const site = siteAddress(config)
@@ -71,7 +73,7 @@ export const wire = (config: Config, { stores, secrets, ...ports }: Opened, metr
   })
   const stopping = new AbortController()
   const { readModels } = followers
-  const following = { readModels, followed, monotonic, stopping: stopping.signal }
+  const following = { readModels, followed, head, monotonic, stopping: stopping.signal }
   const { answerable, documents } = readYourWrites(stored, following)
   const queries = queriesOn({ store, documents, hasPendingReactions })
   // Whoever watches over the process waits for no read model.
@@ -126,10 +128,10 @@ const observed = (metrics: Metrics, { store, queries, background, clock, monoton
   return { parkedCounts }
 }
 
-type Following = Pick<Parameters<typeof waitingCommands>[0], 'readModels' | 'followed' | 'monotonic' | 'stopping'>
+type Following = Omit<Parameters<typeof waitingCommands>[0] & Parameters<typeof waitingQueries>[0], 'documents'>
 
-const readYourWrites = ({ isShared, store, documents }: Stores, following: Following): ReadYourWrites =>
-  isShared ? waitingCommands({ documents, ...following }) : waitingQueries({ store, documents, ...following })
+const readYourWrites = ({ isShared, documents }: Stores, following: Following): ReadYourWrites =>
+  (isShared ? waitingCommands : waitingQueries)({ documents, ...following })
 
 /** Where clients reach the service: what the settings say, else where it listens, once it does. */
 const siteAddress = ({ publicUrl }: Config) => {

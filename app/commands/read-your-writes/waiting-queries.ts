@@ -1,6 +1,5 @@
 import { beginning, furthest, type Position } from '../../../domain/event.js'
-import type { EventStore, MonotonicClock } from '../../../domain/ports.js'
-import { E } from '../../../domain/prelude.js'
+import type { MonotonicClock } from '../../../domain/ports.js'
 import type { Collection, Documents } from '../../../projections/ports.js'
 import { limitedWait, type LogFollower } from './limited-wait.js'
 import type { ReadYourWrites, ServedReadModel } from './read-your-writes.js'
@@ -8,7 +7,8 @@ import { unshownWrites, type UnshownWrites } from './unshown-writes.js'
 
 type Ports = {
   readonly readModels: ReadonlyArray<ServedReadModel>
-  readonly store: Pick<EventStore, 'head'>
+  /** Where the log ended when this process began: what was answered before may stand in no read model yet. */
+  readonly head: Position
   readonly documents: Documents
   readonly monotonic: MonotonicClock
   /** Aborts when the service stops. */
@@ -21,7 +21,7 @@ type Expected = { readonly follower: LogFollower; readonly unshown: UnshownWrite
  * Commands are answered at once. Whoever reads a document by its key waits until it shows what was written to it, so
  * nobody waits there for what others write; a page or a count waits for all that was written to the read model.
  */
-export const waitingQueries = ({ readModels, store, documents, monotonic, stopping }: Ports): ReadYourWrites => {
+export const waitingQueries = ({ readModels, head, documents, monotonic, stopping }: Ports): ReadYourWrites => {
   const { waitFor, isLagging } = limitedWait(monotonic, stopping)
   const expected = new Map<string, Expected>(
     readModels.map(({ projection, follower: { caughtUpTo } }) => [
@@ -30,15 +30,9 @@ export const waitingQueries = ({ readModels, store, documents, monotonic, stoppi
     ]),
   )
 
-  const expectHead = async (): Promise<void> => {
-    const head = await store.head()
-    if (E.isRight(head)) for (const { unshown } of expected.values()) unshown.expectAll(head.right)
-  }
-  let beforeThisProcess: Promise<void> | undefined
+  for (const { unshown } of expected.values()) unshown.expectAll(head)
 
   const untilShown = async ({ name }: Collection, wantedOf: (unshown: UnshownWrites) => Position): Promise<void> => {
-    // What was answered before this process began stands in the log, and maybe in no read model yet.
-    await (beforeThisProcess ??= expectHead())
     const one = expected.get(name)
     if (one === undefined || isLagging(name)) return
     const wanted = wantedOf(one.unshown)

@@ -12,7 +12,7 @@ import type { Stores } from '../../../app/composition/stores.js'
 import { abortable, neverAborted } from '../../../domain/abortable.js'
 import { newAggregate } from '../../../domain/aggregate.js'
 import { lead } from '../../../domain/lead.js'
-import type { Position } from '../../../domain/event.js'
+import { beginning, type Position } from '../../../domain/event.js'
 import type { AppendAll, EventStore, MonotonicClock } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import type { Documents } from '../../../projections/ports.js'
@@ -101,7 +101,7 @@ const openProcess = (t: ExecutionContext, store: EventStore, kept: Documents, ap
       },
     },
   }))
-  const shown = { readModels: waiters, store, documents: kept, monotonic, stopping: neverAborted }
+  const shown = { readModels: waiters, head: beginning, documents: kept, monotonic, stopping: neverAborted }
   const { answerable, documents } = stores.isShared
     ? waitingCommands({ ...shown, followed: following.followed })
     : waitingQueries(shown)
