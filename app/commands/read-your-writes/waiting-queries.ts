@@ -1,5 +1,6 @@
 import { beginning, furthest, type Position } from '../../../domain/event.js'
-import type { MonotonicClock } from '../../../domain/ports.js'
+import type { MonotonicClock, StoreFailure } from '../../../domain/ports.js'
+import { E, type Either } from '../../../domain/prelude.js'
 import type { Collection, Documents } from '../../../projections/ports.js'
 import { limitedWait, type LogFollower } from './limited-wait.js'
 import type { ReadYourWrites, ServedReadModel } from './read-your-writes.js'
@@ -14,6 +15,8 @@ type Ports = {
   /** Aborts when the service stops. */
   readonly stopping: AbortSignal
 }
+
+const nothingUnshown = E.right(undefined)
 
 type Expected = { readonly follower: LogFollower; readonly unshown: UnshownWrites }
 
@@ -32,20 +35,27 @@ export const waitingQueries = ({ readModels, head, documents, monotonic, stoppin
 
   for (const { unshown } of expected.values()) unshown.expectAll(head)
 
-  const untilShown = async ({ name }: Collection, wantedOf: (unshown: UnshownWrites) => Position): Promise<void> => {
-    const one = expected.get(name)
-    if (one === undefined || isLagging(name)) return
-    const wanted = wantedOf(one.unshown)
-    if (wanted !== beginning) await waitFor(new Map([[one.follower, wanted]]))
+  /** Left: the documents do not answer. */
+  const untilShown = async (
+    collection: Collection,
+    wantedOf: (unshown: UnshownWrites) => Position,
+  ): Promise<Either<StoreFailure, unknown>> => {
+    const one = expected.get(collection.name)
+    const wanted = one === undefined || isLagging(collection.name) ? beginning : wantedOf(one.unshown)
+    if (one === undefined || wanted === beginning) return nothingUnshown
+    // One that is being built shows nothing, so nothing that is out of date, and may take long.
+    const isThere = await documents.exists(collection)
+    if (E.isRight(isThere) && isThere.right) await waitFor(new Map([[one.follower, wanted]]))
+    return isThere
   }
 
   const showingAll =
     <Rest extends ReadonlyArray<unknown>, Result>(
-      read: (collection: Collection, ...rest: Rest) => Promise<Result>,
-    ): ((collection: Collection, ...rest: Rest) => Promise<Result>) =>
+      read: (collection: Collection, ...rest: Rest) => Promise<Either<StoreFailure, Result>>,
+    ): typeof read =>
     async (collection, ...rest) => {
-      await untilShown(collection, ({ ofAll }) => ofAll())
-      return read(collection, ...rest)
+      const shown = await untilShown(collection, ({ ofAll }) => ofAll())
+      return E.isLeft(shown) ? shown : read(collection, ...rest)
     }
 
   return {
@@ -56,8 +66,8 @@ export const waitingQueries = ({ readModels, head, documents, monotonic, stoppin
     documents: {
       ...documents,
       get: async (collection, keys) => {
-        await untilShown(collection, ({ ofKey }) => furthest(beginning, ...keys.map(ofKey)))
-        return documents.get(collection, keys)
+        const shown = await untilShown(collection, ({ ofKey }) => furthest(beginning, ...keys.map(ofKey)))
+        return E.isLeft(shown) ? shown : documents.get(collection, keys)
       },
       find: showingAll(documents.find),
       count: showingAll(documents.count),

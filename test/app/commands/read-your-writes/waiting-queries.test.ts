@@ -2,6 +2,7 @@ import test from 'ava'
 import { waitingQueries } from '../../../../app/commands/read-your-writes/waiting-queries.js'
 import { neverAborted } from '../../../../domain/abortable.js'
 import { beginning, type Position } from '../../../../domain/event.js'
+import { E } from '../../../../domain/prelude.js'
 import { collectionOf } from '../../../../projections/projection.js'
 import { contacts } from '../../../../projections/read-models/contacts.js'
 import { conversionList } from '../../../../projections/read-models/lists/conversion-list.js'
@@ -19,6 +20,8 @@ const [ofFirst = [], ofSecond = [], ofFirstAgain = []] = logOf(createdAt(1), cre
   (event) => [event],
 )
 
+const away = E.left({ kind: 'unavailable', reason: 'away' } as const)
+
 /** Read models that come as far as they are let; `head`: where the log ended when this process began. */
 const open = (head: Position = beginning) => {
   const time = manualTime()
@@ -32,10 +35,13 @@ const open = (head: Position = beginning) => {
     }
     return { projection, wake, follower: { caughtUpTo } }
   })
+  const stored = memoryDocuments(documentState())
+  for (const projection of readModels) void stored.prepare(collectionOf(projection))
+  let isAway = false
   const { answerable, documents } = waitingQueries({
     readModels: followers,
     head,
-    documents: memoryDocuments(documentState()),
+    documents: { ...stored, exists: (one) => (isAway ? Promise.resolve(away) : stored.exists(one)) },
     monotonic: time.process(),
     stopping: neverAborted,
   })
@@ -47,6 +53,9 @@ const open = (head: Position = beginning) => {
     contact: () => documents.get(collectionOf(contacts), [contactId()]),
     contactCount: () => documents.count(collectionOf(contacts)),
     conversions: () => documents.find(collectionOf(conversionList), { index: 'by_account', equals: ['a'], limit: 1 }),
+    /** The contacts are being built anew, in another version. */
+    build: () => stored.drop(collectionOf(contacts)),
+    takeAway: () => (isAway = true),
     /** The read model `name` has come to a position. */
     come: (name: string, to: Position): void => {
       position.set(name, to)
@@ -134,6 +143,19 @@ test('what was answered before this process began is waited for too', async (t) 
   come('contacts', positionAt(5))
   come('conversion_list', positionAt(5))
   for (const one of reading) t.true(await isOver(one))
+})
+
+test('who reads what is being built is told so at once, and what can be read from streams is', async (t) => {
+  const { contact, build } = open(positionAt(5))
+  await build()
+  t.true(await isOver(contact()))
+})
+
+test('where the documents do not answer nobody waits for a read model', async (t) => {
+  const { answerable, contact, takeAway } = open()
+  await answerable(ofFirst)
+  takeAway()
+  t.deepEqual(await contact(), away)
 })
 
 test('who reads waits for three seconds at most, and nobody waits again until the read model has caught up', async (t) => {
