@@ -6,7 +6,7 @@ import { medianOf, type Compared } from './summary.js'
 
 const connections = 64
 
-/** Lead intake, durable and findable when the 200 arrives, beside bare Koa with the same decoding. */
+/** Lead intake, durable with the 200 and findable with the next request, beside bare Koa with the same decoding. */
 export const measureIntake = async (store: Seeded, rounds: number, seconds: number): Promise<Compared> => {
   const service = await startMeasured(store.directory)
   const bare = await startChild('dist/test/bench/bare-server.js', {}, nodeArguments)

@@ -8,11 +8,14 @@ import type { LogFollower } from './limited-wait.js'
  * it.
  */
 export type UnshownWrites = {
-  readonly add: (events: ReadonlyArray<RecordedEvent>) => void
+  /** Gives where the read model must come to show these. */
+  readonly add: (events: ReadonlyArray<RecordedEvent>) => Position
   /** All up to `position` is expected to be shown, whatever it is. */
   readonly expectAll: (position: Position) => void
   readonly ofKey: (key: string) => Position
   readonly ofAll: () => Position
+  /** Of how many events it is not known yet that they are shown. */
+  readonly count: () => number
 }
 
 /** Of more documents than these no list is kept: then whoever reads one waits for all. */
@@ -29,6 +32,7 @@ export const unshownWrites = (
   let ofEveryKey = beginning
   let newest = beginning
   let isTracked = false
+  let count = 0
 
   const shown = (position: Position): void => {
     for (const [key, wanted] of ofKeys) {
@@ -43,9 +47,11 @@ export const unshownWrites = (
   const track = async (): Promise<void> => {
     isTracked = true
     while (newest !== beginning && !stopping.aborted) {
-      const position = newest
+      const [position, counted] = [newest, count]
       await caughtUpTo(position, stopping)
       shown(position)
+      // Some of what was answered meanwhile may stand before `position`: where nothing newer is expected, all is shown.
+      count = newest === beginning ? 0 : count - counted
     }
     isTracked = false
   }
@@ -57,9 +63,12 @@ export const unshownWrites = (
 
   return {
     add: (events) => {
+      let wanted = beginning
       for (const event of events) {
         const key = keyOf(event)
         if (key === undefined) continue
+        count += 1
+        wanted = furthest(event.position, wanted)
         const position = furthest(event.position, ofKeys.get(key) ?? beginning)
         ofKeys.delete(key)
         ofKeys.set(key, position)
@@ -69,6 +78,7 @@ export const unshownWrites = (
         ofKeys.clear()
         ofEveryKey = newest
       }
+      return wanted
     },
     expectAll: (position) => {
       ofEveryKey = furthest(position, ofEveryKey)
@@ -76,5 +86,6 @@ export const unshownWrites = (
     },
     ofKey: (key) => furthest(ofEveryKey, ofKeys.get(key) ?? beginning),
     ofAll: () => newest,
+    count: () => count,
   }
 }

@@ -20,9 +20,13 @@ const nothingUnshown = E.right(undefined)
 
 type Expected = { readonly follower: LogFollower; readonly unshown: UnshownWrites }
 
+/** Events: where a read model has so many to catch up with, commands wait for it. Else it would lag ever further. */
+const mostUnshown = 2_000
+
 /**
- * Commands are answered at once. Whoever reads a document by its key waits until it shows what was written to it, so
- * nobody waits there for what others write; a page or a count waits for all that was written to the read model.
+ * Commands are answered at once, unless a read model has much to catch up with. Whoever reads a document by its key
+ * waits until it shows what was written to it, so nobody waits there for what others write; a page or a count waits for
+ * all that was written to the read model.
  */
 export const waitingQueries = ({ readModels, head, documents, monotonic, stopping }: Ports): ReadYourWrites => {
   const { waitFor, isLagging } = limitedWait(monotonic, stopping)
@@ -59,9 +63,14 @@ export const waitingQueries = ({ readModels, head, documents, monotonic, stoppin
     }
 
   return {
-    answerable: (events) => {
-      for (const { unshown } of expected.values()) unshown.add(events)
-      return Promise.resolve()
+    answerable: async (events) => {
+      const late = new Map<LogFollower, Position>()
+      for (const { follower, unshown } of expected.values()) {
+        const wanted = unshown.add(events)
+        const isLate = unshown.count() > mostUnshown && !isLagging(follower.name)
+        if (wanted !== beginning && isLate) late.set(follower, wanted)
+      }
+      if (late.size > 0) await waitFor(late)
     },
     documents: {
       ...documents,

@@ -1,6 +1,7 @@
 import type { AccountCommand } from '../../../domain/account.js'
 import type { Activity } from '../../../domain/activity.js'
 import type { ContactEvent } from '../../../domain/contact.js'
+import type { ConversionEvent } from '../../../domain/conversion.js'
 import type { DeliveryFacts } from '../../../domain/delivery.js'
 import type { Attribution } from '../../../domain/engagement.js'
 import type { Position } from '../../../domain/event.js'
@@ -97,6 +98,17 @@ export const contactCreated: ContactEvent = {
     account_id: accountId(),
     details: details(),
     referral: { marketing_source_id: sourceId(), marketing_source_title: 'Search ads', lead_id: leadId() },
+  },
+}
+
+export const conversionDefined: ConversionEvent = {
+  type: 'ConversionDefined',
+  data: {
+    conversion_id: conversionId(),
+    account_id: accountId(),
+    title: 'Renewed',
+    value: 1,
+    label: 'custom_conversion',
   },
 }
 

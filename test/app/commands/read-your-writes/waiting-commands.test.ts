@@ -4,21 +4,10 @@ import { neverAborted } from '../../../../domain/abortable.js'
 import type { Position } from '../../../../domain/event.js'
 import { readModels } from '../../../../projections/read-models/registry.js'
 import { logOf } from '../../../kit/domain/log.js'
-import { accountId, contactCreated, contactId, conversionId } from '../../../kit/domain/samples.js'
+import { contactCreated, contactId, conversionDefined, conversionId } from '../../../kit/domain/samples.js'
 import { documentState, memoryDocuments } from '../../../kit/memory/documents.js'
 import { manualTime } from '../../../kit/time/manual-time.js'
 import { isOver, nextTurn } from '../../../kit/time/turns.js'
-
-const conversionDefined = {
-  type: 'ConversionDefined',
-  data: {
-    conversion_id: conversionId(),
-    account_id: accountId(),
-    title: 'Renewed',
-    value: 1,
-    label: 'custom_conversion',
-  },
-} as const
 
 const [ofOne, ofOther, ofConversion] = logOf(
   [`contact-${contactId(1)}`, contactCreated],

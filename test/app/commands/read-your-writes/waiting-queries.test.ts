@@ -9,16 +9,19 @@ import { conversionList } from '../../../../projections/read-models/lists/conver
 import { readModels } from '../../../../projections/read-models/registry.js'
 import { waiters } from '../../../../projections/subscriptions/follower.js'
 import { logOf } from '../../../kit/domain/log.js'
-import { contactCreated, contactId, positionAt } from '../../../kit/domain/samples.js'
+import { contactCreated, contactId, conversionDefined, conversionId, positionAt } from '../../../kit/domain/samples.js'
 import { documentState, memoryDocuments } from '../../../kit/memory/documents.js'
 import { manualTime } from '../../../kit/time/manual-time.js'
 import { isOver, settled } from '../../../kit/time/turns.js'
 
 const createdAt = (n: number) => [`contact-${contactId(n)}`, contactCreated] as const
 
-const [ofFirst = [], ofSecond = [], ofFirstAgain = []] = logOf(createdAt(1), createdAt(2), createdAt(1)).map(
-  (event) => [event],
-)
+const [ofFirst = [], ofSecond = [], ofFirstAgain = [], ofConversion = []] = logOf(
+  createdAt(1),
+  createdAt(2),
+  createdAt(1),
+  [`conversion-${conversionId()}`, conversionDefined],
+).map((event) => [event])
 
 const away = E.left({ kind: 'unavailable', reason: 'away' } as const)
 
@@ -104,12 +107,36 @@ test('who reads a document by its key does not wait for what was written to othe
 
 test('where very many documents were written to, who reads one of them waits for all', async (t) => {
   const { answerable, contact, come } = open()
-  await answerable(logOf(...Array.from({ length: 10_001 }, (_, n) => createdAt(n + 2))))
+  void answerable(logOf(...Array.from({ length: 10_001 }, (_, n) => createdAt(n + 2))))
   const reading = contact()
   t.false(await isOver(reading))
   come('contacts', positionAt(10_001))
   t.true(await isOver(reading))
   t.true(await isOver(contact()))
+})
+
+test('where a read model has 2,000 events to catch up with, who writes to it waits for it, and nobody else', async (t) => {
+  const { answerable, come, advance } = open()
+  const created = logOf(...Array.from({ length: 2_002 }, (_, n) => createdAt(n + 1)))
+  for (const event of created.slice(0, 2_000)) await answerable([event])
+  const [first, second] = created.slice(2_000).map((event) => answerable([event]))
+  t.false(await isOver(first ?? Promise.resolve()))
+  t.true(await isOver(answerable(ofConversion)))
+  come('contacts', positionAt(2_001))
+  t.true(await isOver(first ?? Promise.resolve()))
+  t.false(await isOver(second ?? Promise.resolve()))
+  await advance(3_000)
+  t.true(await isOver(second ?? Promise.resolve()), 'as long as one who reads')
+})
+
+test('what a read model has caught up with holds up no command, in whichever order it was answered', async (t) => {
+  const { answerable, come } = open()
+  const created = logOf(...Array.from({ length: 2_003 }, (_, n) => createdAt(n + 1)))
+  await answerable(created.slice(2_001, 2_002))
+  void answerable(created.slice(0, 2_001))
+  come('contacts', positionAt(2_002))
+  await settled()
+  t.true(await isOver(answerable(created.slice(2_002))))
 })
 
 test('what was written to a document twice is waited for in whichever order the two were answered', async (t) => {
