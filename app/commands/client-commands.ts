@@ -45,7 +45,7 @@ type Ports = {
   readonly ids: Pick<Ids, 'uuid'>
   /** Where this process alone writes to the log. */
   readonly unitOfWork: UnitOfWork | undefined
-  readonly answerable: ReadYourWrites['answerable']
+  readonly untilAnswerable: ReadYourWrites['untilAnswerable']
 }
 
 /**
@@ -60,14 +60,14 @@ export const clientCommands = ({
   reactor,
   ids,
   unitOfWork,
-  answerable,
+  untilAnswerable,
 }: Ports): ClientCommands => {
   return {
     execute: async (decider, id, command, actor, assumed) => {
       const envelope = { actor, eventId: ids.uuid }
       const done = await unitOfWork?.(decider, id, command, envelope, assumed)
       if (done !== undefined) {
-        await answerable(done.all)
+        await untilAnswerable(done.all)
         return E.right({ isPending: false, ...done })
       }
       const result = await commandHandler.execute(decider, id, command, envelope, assumed)
@@ -77,7 +77,7 @@ export const clientCommands = ({
       // request may miss it.
       const written = events.length > 0 ? E.right(events) : await store.readLast(streamOf(decider, id), justWritten)
       const reacted = E.isLeft(written) ? { events: [], isPending: true } : await reactor.react(written.right)
-      await answerable(reacted.events)
+      await untilAnswerable(reacted.events)
       return E.right({ isPending: reacted.isPending, ...result.right })
     },
   }

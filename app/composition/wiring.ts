@@ -74,11 +74,10 @@ export const wire = (config: Config, { stores, secrets, head, ...ports }: Opened
   const stopping = new AbortController()
   const { readModels } = followers
   const following = { readModels, followed, head, monotonic, stopping: stopping.signal }
-  const { answerable, documents } = readYourWrites(stored, following)
+  const { untilAnswerable, documents } = readYourWrites(stored, following)
   const queries = queriesOn({ store, documents, hasPendingReactions })
-  // Whoever watches over the process waits for no read model.
-  const monitored = queriesOn({ store, documents: stores.documents, hasPendingReactions })
-  const { parkedCounts } = observed(metrics, { ...ports, store, queries: monitored, background })
+  const queriesAtOnce = queriesOn({ store, documents: stores.documents, hasPendingReactions })
+  const { parkedCounts } = observed(metrics, { ...ports, store, queries: queriesAtOnce, background })
   const draining = new AbortController()
   setMaxListeners(0, draining.signal)
   const manage = {
@@ -86,7 +85,7 @@ export const wire = (config: Config, { stores, secrets, head, ...ports }: Opened
     store,
     commandHandler,
     currentStates,
-    clientCommands: clientCommands({ store, commandHandler, reactor, ids, unitOfWork, answerable }),
+    clientCommands: clientCommands({ store, commandHandler, reactor, ids, unitOfWork, untilAnswerable }),
     queries,
     hasPendingReactions,
     verifiesConsents: config.consentVerifierUrl !== undefined,
@@ -104,7 +103,8 @@ export const wire = (config: Config, { stores, secrets, head, ...ports }: Opened
   }
   const { awaitedFollowers } = background
   const health = { followers: background.followers, awaitedFollowers, readModels, parkedCounts }
-  const routes = surfaces({ ...manage, ...calls, ...health, operatorKey, metrics, roles: config.roles })
+  const own = { queriesAtOnce, operatorKey, metrics, roles: config.roles }
+  const routes = surfaces({ ...manage, ...calls, ...health, ...own })
   const close = (): void => {
     stopping.abort()
     calls.close()

@@ -11,7 +11,7 @@ import type { LeasedFollower } from '../../../projections/subscriptions/leased-f
  */
 export type ReadYourWrites = {
   /** Resolves when a command that brought about these events may be answered. */
-  readonly answerable: (events: ReadonlyArray<RecordedEvent>) => Promise<void>
+  readonly untilAnswerable: (events: ReadonlyArray<RecordedEvent>) => Promise<void>
   /** The documents that requests read. */
   readonly documents: Documents
 }

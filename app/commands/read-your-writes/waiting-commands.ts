@@ -59,7 +59,7 @@ export const waitingCommands = ({ readModels, followed, documents, monotonic, st
     return group
   }
 
-  const answerable: ReadYourWrites['answerable'] = async (events) => {
+  const untilAnswerable: ReadYourWrites['untilAnswerable'] = async (events) => {
     const mine = followers.flatMap((one) => wantedOf(one, events))
     if (mine.length === 0) return
     const names = mine.map(([{ name }]) => name).join()
@@ -67,7 +67,7 @@ export const waitingCommands = ({ readModels, followed, documents, monotonic, st
     for (const [one, position] of mine) wanted.set(one, furthest(position, wanted.get(one) ?? beginning))
     await caughtUp
   }
-  return { answerable, documents }
+  return { untilAnswerable, documents }
 }
 
 const newestOf = (events: ReadonlyArray<RecordedEvent>): Position =>

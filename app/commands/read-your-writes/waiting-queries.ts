@@ -63,7 +63,7 @@ export const waitingQueries = ({ readModels, head, documents, monotonic, stoppin
     }
 
   return {
-    answerable: async (events) => {
+    untilAnswerable: async (events) => {
       const late = new Map<LogFollower, Position>()
       for (const { follower, unshown } of expected.values()) {
         const wanted = unshown.add(events)

@@ -81,7 +81,7 @@ const open = async (t: ExecutionContext) => {
       },
     },
   })
-  const { answerable } = waitingCommands({
+  const { untilAnswerable } = waitingCommands({
     readModels: readModels.map(served),
     followed: (position) => {
       followedTo.push(position)
@@ -97,7 +97,7 @@ const open = async (t: ExecutionContext) => {
     eventsRead += E.isRight(read) ? read.right.length : 0
     return read
   }
-  const { execute } = clientCommands({ store: { readLast }, ...here, ids, unitOfWork: undefined, answerable })
+  const { execute } = clientCommands({ store: { readLast }, ...here, ids, unitOfWork: undefined, untilAnswerable })
   return {
     store,
     asked,

@@ -102,15 +102,15 @@ const openProcess = (t: ExecutionContext, store: EventStore, kept: Documents, ap
     },
   }))
   const shown = { readModels: waiters, head: beginning, documents: kept, monotonic, stopping: neverAborted }
-  const { answerable, documents } = stores.isShared
+  const { untilAnswerable, documents } = stores.isShared
     ? waitingCommands({ ...shown, followed: following.followed })
     : waitingQueries(shown)
   const { execute } = clientCommands({
     ...side,
     ids,
-    answerable: (appended) => {
+    untilAnswerable: (appended) => {
       if (isWatched()) for (const one of appended) eventsAndSignals.watch(one)
-      return answerable(appended)
+      return untilAnswerable(appended)
     },
   })
   const running = following.everyProcessFollowers.map((one) => one.start())

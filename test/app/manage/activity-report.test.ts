@@ -45,7 +45,7 @@ const openStage = async () => {
     reactor: reactor({ commandHandler, logger: recordingLogger() }),
     ids,
     unitOfWork: undefined,
-    answerable: () => Promise.resolve(),
+    untilAnswerable: () => Promise.resolve(),
   })
   const started = { attribution: attribution(), submittedAt: at(), engagedAt: at(), filtered: false }
   const envelope = { actor: 'test', eventId: ids.uuid }

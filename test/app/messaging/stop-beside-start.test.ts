@@ -58,7 +58,7 @@ const openLog = async (names: ReadonlyArray<string>) => {
     const ports = {
       ...{ store, commandHandler, clock, vault: plainVault, logger: recordingLogger(), unplaced: () => undefined },
       clientCommands: clientCommands({
-        ...{ store, commandHandler, reactor, ids, unitOfWork: undefined, answerable: () => Promise.resolve() },
+        ...{ store, commandHandler, reactor, ids, unitOfWork: undefined, untilAnswerable: () => Promise.resolve() },
       }),
       currentStates: { get: () => Promise.resolve(E.right(openAccountState({ sealedSecret: 'secret' }))) },
       queries: {

@@ -46,7 +46,7 @@ const besideEmmett = async (store: Seeded, load: Load, say: (text: string) => vo
   )
   for (const child of [service, other, database]) await child.stop()
   await directory.remove()
-  return [rowOf('a lead accepted and projected, beside emmett on PostgreSQL', measured)]
+  return [rowOf('a lead accepted, with its read models, beside emmett on PostgreSQL', measured)]
 }
 
 const besideBullMq = async (store: Seeded, load: Load, say: (text: string) => void): Promise<ReadonlyArray<Row>> => {

@@ -58,7 +58,7 @@ const open = ({ log = memoryLog(), append, appendAll = memoryAppendAll(log) }: C
         return all
       },
     }),
-    answerable: () => Promise.resolve(),
+    untilAnswerable: () => Promise.resolve(),
   })
   return {
     log: () => eventsIn(log),

@@ -22,27 +22,27 @@ const open = () => {
     asked.push([name, position])
     return name === 'conversion_list' ? new Promise<void>(() => undefined) : nextTurn()
   }
-  const { answerable } = waitingCommands({
+  const { untilAnswerable } = waitingCommands({
     readModels: readModels.map((projection) => ({ projection, follower: { caughtUpTo: caughtUpTo(projection.name) } })),
     followed: () => Promise.resolve(),
     documents: memoryDocuments(documentState()),
     monotonic: manualTime().process(),
     stopping: neverAborted,
   })
-  return { asked, answerable }
+  return { asked, untilAnswerable }
 }
 
 test('those who come in one turn and wait for the same read models wait together, for the last of them', async (t) => {
-  const { asked, answerable } = open()
-  await Promise.all([ofOther, ofOne].map((events = []) => answerable(events)))
+  const { asked, untilAnswerable } = open()
+  await Promise.all([ofOther, ofOne].map((events = []) => untilAnswerable(events)))
   t.deepEqual(asked, [['contacts', 2n]])
 })
 
 test('those who come later wait for themselves', async (t) => {
-  const { asked, answerable } = open()
-  const first = answerable(ofOne ?? [])
+  const { asked, untilAnswerable } = open()
+  const first = untilAnswerable(ofOne ?? [])
   await nextTurn()
-  await Promise.all([first, answerable(ofOther ?? [])])
+  await Promise.all([first, untilAnswerable(ofOther ?? [])])
   t.deepEqual(
     asked.map(([, position]) => position),
     [1n, 2n],
@@ -50,8 +50,8 @@ test('those who come later wait for themselves', async (t) => {
 })
 
 test('a read model that stands still holds up nobody who has written nothing that it shows', async (t) => {
-  const { answerable } = open()
-  const defining = answerable(ofConversion ?? [])
-  await answerable(ofOne ?? [])
+  const { untilAnswerable } = open()
+  const defining = untilAnswerable(ofConversion ?? [])
+  await untilAnswerable(ofOne ?? [])
   t.false(await isOver(defining))
 })

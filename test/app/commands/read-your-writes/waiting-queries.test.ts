@@ -41,7 +41,7 @@ const open = (head: Position = beginning) => {
   const stored = memoryDocuments(documentState())
   for (const projection of readModels) void stored.prepare(collectionOf(projection))
   let isAway = false
-  const { answerable, documents } = waitingQueries({
+  const { untilAnswerable, documents } = waitingQueries({
     readModels: followers,
     head,
     documents: { ...stored, exists: (one) => (isAway ? Promise.resolve(away) : stored.exists(one)) },
@@ -50,7 +50,7 @@ const open = (head: Position = beginning) => {
   })
   return {
     asked,
-    answerable,
+    untilAnswerable,
     advance: time.advance,
     documents,
     contact: () => documents.get(collectionOf(contacts), [contactId()]),
@@ -68,8 +68,8 @@ const open = (head: Position = beginning) => {
 }
 
 test('a command is answered at once, and who reads what it concerns waits until that shows it', async (t) => {
-  const { answerable, contact, come } = open()
-  t.true(await isOver(answerable(ofFirst)))
+  const { untilAnswerable, contact, come } = open()
+  t.true(await isOver(untilAnswerable(ofFirst)))
   const reading = contact()
   t.false(await isOver(reading))
   come('contacts', positionAt(1))
@@ -77,8 +77,8 @@ test('a command is answered at once, and who reads what it concerns waits until 
 })
 
 test('every way to read documents waits', async (t) => {
-  const { answerable, documents } = open()
-  await answerable(ofFirst)
+  const { untilAnswerable, documents } = open()
+  await untilAnswerable(ofFirst)
   const collection = collectionOf(contacts)
   for (const read of [
     () => documents.get(collection, [contactId()]),
@@ -90,14 +90,14 @@ test('every way to read documents waits', async (t) => {
 })
 
 test('who reads what no command concerned waits for nothing', async (t) => {
-  const { answerable, conversions } = open()
-  await answerable(ofFirst)
+  const { untilAnswerable, conversions } = open()
+  await untilAnswerable(ofFirst)
   t.true(await isOver(conversions()))
 })
 
 test('who reads a document by its key does not wait for what was written to others', async (t) => {
-  const { answerable, contact, contactCount, come } = open()
-  await answerable(ofSecond)
+  const { untilAnswerable, contact, contactCount, come } = open()
+  await untilAnswerable(ofSecond)
   t.true(await isOver(contact()))
   const counting = contactCount()
   t.false(await isOver(counting))
@@ -106,8 +106,8 @@ test('who reads a document by its key does not wait for what was written to othe
 })
 
 test('where very many documents were written to, who reads one of them waits for all', async (t) => {
-  const { answerable, contact, come } = open()
-  void answerable(logOf(...Array.from({ length: 10_001 }, (_, n) => createdAt(n + 2))))
+  const { untilAnswerable, contact, come } = open()
+  void untilAnswerable(logOf(...Array.from({ length: 10_001 }, (_, n) => createdAt(n + 2))))
   const reading = contact()
   t.false(await isOver(reading))
   come('contacts', positionAt(10_001))
@@ -116,12 +116,12 @@ test('where very many documents were written to, who reads one of them waits for
 })
 
 test('where a read model has 2,000 events to catch up with, who writes to it waits for it, and nobody else', async (t) => {
-  const { answerable, come, advance } = open()
+  const { untilAnswerable, come, advance } = open()
   const created = logOf(...Array.from({ length: 2_002 }, (_, n) => createdAt(n + 1)))
-  for (const event of created.slice(0, 2_000)) await answerable([event])
-  const [first, second] = created.slice(2_000).map((event) => answerable([event]))
+  for (const event of created.slice(0, 2_000)) await untilAnswerable([event])
+  const [first, second] = created.slice(2_000).map((event) => untilAnswerable([event]))
   t.false(await isOver(first ?? Promise.resolve()))
-  t.true(await isOver(answerable(ofConversion)))
+  t.true(await isOver(untilAnswerable(ofConversion)))
   come('contacts', positionAt(2_001))
   t.true(await isOver(first ?? Promise.resolve()))
   t.false(await isOver(second ?? Promise.resolve()))
@@ -130,19 +130,19 @@ test('where a read model has 2,000 events to catch up with, who writes to it wai
 })
 
 test('what a read model has caught up with holds up no command, in whichever order it was answered', async (t) => {
-  const { answerable, come } = open()
+  const { untilAnswerable, come } = open()
   const created = logOf(...Array.from({ length: 2_003 }, (_, n) => createdAt(n + 1)))
-  await answerable(created.slice(2_001, 2_002))
-  void answerable(created.slice(0, 2_001))
+  await untilAnswerable(created.slice(2_001, 2_002))
+  void untilAnswerable(created.slice(0, 2_001))
   come('contacts', positionAt(2_002))
   await settled()
-  t.true(await isOver(answerable(created.slice(2_002))))
+  t.true(await isOver(untilAnswerable(created.slice(2_002))))
 })
 
 test('what was written to a document twice is waited for in whichever order the two were answered', async (t) => {
-  const { answerable, contact, come } = open()
-  await answerable(ofFirstAgain)
-  await answerable(ofFirst)
+  const { untilAnswerable, contact, come } = open()
+  await untilAnswerable(ofFirstAgain)
+  await untilAnswerable(ofFirst)
   const reading = contact()
   come('contacts', positionAt(1))
   t.false(await isOver(reading))
@@ -151,8 +151,8 @@ test('what was written to a document twice is waited for in whichever order the 
 })
 
 test('all that is answered while a read model catches up costs one look at how far it has come', async (t) => {
-  const { asked, answerable, come } = open()
-  for (const event of logOf(...[1, 2, 3].map(createdAt))) await answerable([event])
+  const { asked, untilAnswerable, come } = open()
+  for (const event of logOf(...[1, 2, 3].map(createdAt))) await untilAnswerable([event])
   come('contacts', positionAt(1))
   await settled()
   come('contacts', positionAt(3))
@@ -179,15 +179,15 @@ test('who reads what is being built is told so at once, and what can be read fro
 })
 
 test('where the documents do not answer nobody waits for a read model', async (t) => {
-  const { answerable, contact, takeAway } = open()
-  await answerable(ofFirst)
+  const { untilAnswerable, contact, takeAway } = open()
+  await untilAnswerable(ofFirst)
   takeAway()
   t.deepEqual(await contact(), away)
 })
 
 test('who reads waits for three seconds at most, and nobody waits again until the read model has caught up', async (t) => {
-  const { answerable, advance, contact, come } = open()
-  await answerable(ofFirst)
+  const { untilAnswerable, advance, contact, come } = open()
+  await untilAnswerable(ofFirst)
   const reading = contact()
   await settled()
   await advance(2_999)
@@ -195,7 +195,7 @@ test('who reads waits for three seconds at most, and nobody waits again until th
   await advance(1)
   t.true(await isOver(reading))
 
-  await answerable(ofFirstAgain)
+  await untilAnswerable(ofFirstAgain)
   t.true(await isOver(contact()), 'it is known to be late')
   come('contacts', positionAt(1))
   await settled()

@@ -99,7 +99,7 @@ const open = () => {
           reactor: { react },
           ids,
           unitOfWork: undefined,
-          answerable: () => Promise.resolve(),
+          untilAnswerable: () => Promise.resolve(),
         }),
         vault,
         ids,
