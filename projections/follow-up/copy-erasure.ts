@@ -3,7 +3,7 @@ import type { MessageId } from '../../domain/ids.js'
 import { message, type MessageCommand } from '../../domain/message.js'
 import { nextCopyErasureAt } from '../../domain/retry-schedule.js'
 import type { Lease } from '../subscriptions/leases.js'
-import { lastPositionOf, loadOrThrow, recordWithRetry } from '../subscriptions/retries/retried-command.js'
+import { loadOrThrow, recordedPosition } from '../subscriptions/retries/retried-command.js'
 import type { SendingPorts } from './sending/attempt.js'
 
 /**
@@ -25,5 +25,5 @@ export const eraseCopies = async (ports: SendingPorts, lease: Lease, id: Message
       : { type: 'RecordKeptCopies', attempt, until, reason: kept.reason }
   if (kept !== undefined && until === undefined)
     logger.error({ message: id, reason: kept.reason }, 'the provider keeps a message that was erased')
-  return lastPositionOf(await recordWithRetry(ports, { actor: 'follow-up', lease }, message, id, command))
+  return recordedPosition(ports, { actor: 'follow-up', lease }, message, id, command)
 }

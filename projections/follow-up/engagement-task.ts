@@ -17,7 +17,12 @@ import type { PlaybookVersions } from '../from-streams/playbook-versions.js'
 import type { Documents } from '../ports.js'
 import { usageIn } from '../read-models/messages.js'
 import type { Lease } from '../subscriptions/leases.js'
-import { lastPositionOf, loadOrThrow, recordWithRetry } from '../subscriptions/retries/retried-command.js'
+import {
+  lastPositionOf,
+  loadOrThrow,
+  recordedPosition,
+  recordWithRetry,
+} from '../subscriptions/retries/retried-command.js'
 import { checkConsent, type ConsentPorts } from './consent-check.js'
 import { closeLastMessage, withdrawMessage } from './last-messages.js'
 import { settingsOrThrow } from './playbook-settings.js'
@@ -145,13 +150,8 @@ const sendStep = async (
   return sendMessage(ports, { ...sending, text, links, validUntil, from, isProbe }, beginsBy)
 }
 
-const record = async (
-  ports: TaskPorts,
-  lease: Lease,
-  id: EngagementId,
-  command: EngagementCommand,
-): Promise<Position | undefined> =>
-  lastPositionOf(await recordWithRetry(ports, recording(lease), engagement, id, command))
+const record = (ports: TaskPorts, lease: Lease, id: EngagementId, command: EngagementCommand) =>
+  recordedPosition(ports, recording(lease), engagement, id, command)
 
 const recording = (lease: Lease) => ({ actor: 'follow-up', lease })
 

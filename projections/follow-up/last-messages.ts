@@ -4,7 +4,7 @@ import type { Position } from '../../domain/event.js'
 import type { MessageId } from '../../domain/ids.js'
 import { message } from '../../domain/message.js'
 import type { Lease } from '../subscriptions/leases.js'
-import { lastPositionOf, loadOrThrow, recordWithRetry } from '../subscriptions/retries/retried-command.js'
+import { loadOrThrow, recordedPosition } from '../subscriptions/retries/retried-command.js'
 import { partiesOf, type PartiesPorts } from './sending/parties.js'
 import { settleMessage, type SendingPorts } from './sending/attempt.js'
 
@@ -45,5 +45,5 @@ export const withdrawMessage = async (
   reason: string,
 ): Promise<Position | undefined> => {
   const withdraw = { type: 'WithdrawMessage', kind: 'withdrawn', reason } as const
-  return lastPositionOf(await recordWithRetry(ports, { actor: 'follow-up', lease }, message, id, withdraw))
+  return recordedPosition(ports, { actor: 'follow-up', lease }, message, id, withdraw)
 }

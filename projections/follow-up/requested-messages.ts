@@ -6,12 +6,7 @@ import { postpone } from '../../domain/postponement.js'
 import { nextMessageActionOf, type NextMessageAction } from '../../domain/requested-message.js'
 import { streamOf } from '../../domain/stream-name.js'
 import type { Lease } from '../subscriptions/leases.js'
-import {
-  FailedForGood,
-  lastPositionOf,
-  loadOrThrow,
-  recordWithRetry,
-} from '../subscriptions/retries/retried-command.js'
+import { FailedForGood, loadOrThrow, recordedPosition } from '../subscriptions/retries/retried-command.js'
 import { checkConsent } from './consent-check.js'
 import { settingsOrThrow } from './playbook-settings.js'
 import { isOutdated } from './sending/outdated-postponement.js'
@@ -69,20 +64,13 @@ export const sendRequested = async (ports: TaskPorts, lease: Lease, id: MessageI
   const decided = next.kind === 'check-consent' ? postpone.forOtherCheck(now) : next
   const command = commandFor(decided)
   if (command === undefined) return undefined
-  const position = await record(ports, lease, id, command)
+  const recording = { actor: 'follow-up', lease }
+  const position = await recordedPosition(ports, recording, message, id, command)
   if (decided.kind !== 'postpone' || !(await isOutdated(ports, decided, parties.account))) return position
   const { until, reason } = postpone.noLonger(clock.now())
   const resume = { type: 'PostponeMessage', until, reason, insteadOf: decided.until } as const
-  return (await record(ports, lease, id, resume)) ?? position
+  return (await recordedPosition(ports, recording, message, id, resume)) ?? position
 }
-
-const record = async (
-  ports: TaskPorts,
-  lease: Lease,
-  id: MessageId,
-  command: MessageCommand,
-): Promise<Position | undefined> =>
-  lastPositionOf(await recordWithRetry(ports, { actor: 'follow-up', lease }, message, id, command))
 
 const commandFor = (
   next: Exclude<NextMessageAction, { readonly kind: 'send' | 'settle' | 'check-consent' }>,

@@ -4,12 +4,7 @@ import { message } from '../../../domain/message.js'
 import { postpone } from '../../../domain/postponement.js'
 import type { Clock } from '../../../domain/ports.js'
 import type { Lease } from '../../subscriptions/leases.js'
-import {
-  lastPositionOf,
-  loadOrThrow,
-  recordWithRetry,
-  type RetryPorts,
-} from '../../subscriptions/retries/retried-command.js'
+import { loadOrThrow, recordedPosition, type RetryPorts } from '../../subscriptions/retries/retried-command.js'
 import { isMessageId, type TaskId } from './due-in-shard.js'
 
 /**
@@ -27,10 +22,10 @@ export const postponeTask = async (
   const recording = { actor: 'follow-up', lease }
   if (isMessageId(id)) {
     const command = { type: 'PostponeMessage', until, reason } as const
-    return lastPositionOf(await recordWithRetry(ports, recording, message, id, command))
+    return recordedPosition(ports, recording, message, id, command)
   }
   const { state } = await loadOrThrow(ports.commandHandler, engagement, id)
   if (state.kind !== 'started' || state.followUp === undefined) return undefined
   const command = { type: 'PostponeStep', step: state.followUp.begun, until, reason } as const
-  return lastPositionOf(await recordWithRetry(ports, recording, engagement, id, command))
+  return recordedPosition(ports, recording, engagement, id, command)
 }

@@ -117,6 +117,20 @@ export const recordWithRetry = async <
   return E.isLeft(done) ? undefined : done.right
 }
 
+/** As `recordWithRetry`: where the last event of it stands, undefined where it recorded none. */
+export const recordedPosition = async <
+  State,
+  Command extends AnyCommand,
+  Event extends DomainEvent,
+  Refusal extends { readonly kind: string },
+>(
+  ports: RetryPorts,
+  recording: Recording<State>,
+  decider: Decider<State, Command, Event, Refusal>,
+  id: string,
+  command: Command,
+): Promise<Position | undefined> => lastPositionOf(await recordWithRetry(ports, recording, decider, id, command))
+
 /** The position of the last event that a command recorded; undefined where it recorded none. */
 export const lastPositionOf = (recorded: CommandResult<unknown> | undefined): Position | undefined =>
   recorded?.events.at(-1)?.position
