@@ -16,13 +16,11 @@ import type { WebhookRequest, WebhookResponse } from '../../../projections/deliv
 import { webhookShards } from '../../../projections/delivery/webhook-shards.js'
 import { deliveryWorker } from '../../../projections/delivery/worker.js'
 import { follow } from '../../../projections/subscriptions/follower.js'
-import { anyProjection, collectionOf, type AnyProjection } from '../../../projections/projection.js'
-import { buildAlone } from '../../../projections/subscriptions/rebuild.js'
-import { runProjection } from '../../../projections/subscriptions/runner.js'
-import { leasedFollower, type LeasedFollower } from '../../../projections/subscriptions/leased-follower.js'
+import { anyProjection } from '../../../projections/projection.js'
 import { failingWork } from '../../../projections/subscriptions/retries/failing-work.js'
 import { loadState } from '../../../app/commands/states/current-states.js'
 import { testLease, type TestLease } from './lease.js'
+import { readModelFollower } from './read-model-follower.js'
 import { recordingLogger } from './recording-logger.js'
 import { until } from '../time/until.js'
 import { nextTurn, turnTime } from '../time/turns.js'
@@ -67,22 +65,8 @@ export const openStage = async (watched: (store: EventStore) => EventStore = (st
   const commandHandler = sharedHandler(store, clock)
   const vault = aesVault(Buffer.alloc(32, 1))
   const following = { store, logger: recordingLogger(), backoff: nextTurn }
-  const readModel = (projection: AnyProjection): LeasedFollower =>
-    leasedFollower(
-      projection.name,
-      collectionOf(projection),
-      () =>
-        runProjection(projection, {
-          ...following,
-          monotonic: turnTime,
-          documents,
-          build: buildAlone,
-          isWaitedFor: true,
-        }),
-      { documents, pollBackoff: nextTurn },
-    )
-  const deliveriesFollower = readModel(anyProjection(deliveries))
-  const readModels = [deliveriesFollower, readModel(anyProjection(resends))]
+  const deliveriesFollower = readModelFollower(anyProjection(deliveries), following, documents)
+  const readModels = [deliveriesFollower, readModelFollower(anyProjection(resends), following, documents)]
   const envelope = { actor: 'test', eventId: ids.uuid }
   const tell = async (n: number, command: DeliveryCommand): Promise<void> => {
     rightOf(await commandHandler.execute(delivery, deliveryId(n), command, envelope))

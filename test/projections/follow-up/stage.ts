@@ -24,15 +24,12 @@ import { sendRequested } from '../../../projections/follow-up/requested-messages
 import { runEngagementTask } from '../../../projections/follow-up/engagement-task.js'
 import { followUpWorker } from '../../../projections/follow-up/worker.js'
 import type { Documents } from '../../../projections/ports.js'
-import { anyProjection, collectionOf, type AnyProjection } from '../../../projections/projection.js'
+import { anyProjection, collectionOf } from '../../../projections/projection.js'
 import { contactShards } from '../../../projections/read-models/contact-shards.js'
 import { followUps } from '../../../projections/read-models/follow-ups.js'
 import { messages } from '../../../projections/read-models/messages.js'
 import { follow } from '../../../projections/subscriptions/follower.js'
-import { leasedFollower } from '../../../projections/subscriptions/leased-follower.js'
 import { usageIn } from '../../../projections/read-models/messages.js'
-import { buildAlone } from '../../../projections/subscriptions/rebuild.js'
-import { runProjection } from '../../../projections/subscriptions/runner.js'
 import { failingWork } from '../../../projections/subscriptions/retries/failing-work.js'
 import { openAccountState } from '../../kit/domain/account-state.js'
 import {
@@ -53,6 +50,7 @@ import { documentState, memoryDocuments } from '../../kit/memory/documents.js'
 import { eventsIn, memoryEventStore, memoryLog } from '../../kit/memory/event-store.js'
 import { sharedHandler } from '../../kit/parts/command-handlers.js'
 import { testLease } from '../../kit/parts/lease.js'
+import { readModelFollower } from '../../kit/parts/read-model-follower.js'
 import { recordingLogger } from '../../kit/parts/recording-logger.js'
 import { rightOf } from '../../kit/right-of.js'
 import { manualClock } from '../../kit/time/manual-clock.js'
@@ -350,22 +348,8 @@ export const openFollowUpStage = (
       const following = { store, logger, backoff: nextTurn }
       const lease = testLease('read models')
       const leases = new Map(shards.map((shard) => [shard, testLease(shard)]))
-      const readModel = (projection: AnyProjection) =>
-        leasedFollower(
-          projection.name,
-          collectionOf(projection),
-          () =>
-            runProjection(projection, {
-              ...following,
-              monotonic: turnTime,
-              documents,
-              build: buildAlone,
-              isWaitedFor: true,
-            }),
-          { documents, pollBackoff: nextTurn },
-        )
-      const followUpsFollower = readModel(anyProjection(followUps))
-      const messagesFollower = readModel(anyProjection(messages))
+      const followUpsFollower = readModelFollower(anyProjection(followUps), following, documents)
+      const messagesFollower = readModelFollower(anyProjection(messages), following, documents)
       const running = [followUpsFollower.run(lease), messagesFollower.run(lease)]
       const ports = { ...portsOn(store), documents: workerReads(documents) }
       const worker = followUpWorker({ ...ports, followUpsFollower, messagesFollower })

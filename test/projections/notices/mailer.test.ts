@@ -16,12 +16,10 @@ import { deliveries } from '../../../projections/read-models/deliveries.js'
 import { notices } from '../../../projections/read-models/notices.js'
 import { mailer } from '../../../projections/notices/mailer.js'
 import type { Mail } from '../../../projections/notices/mail-transport.js'
-import { anyProjection, collectionOf } from '../../../projections/projection.js'
-import { buildAlone } from '../../../projections/subscriptions/rebuild.js'
-import { runProjection } from '../../../projections/subscriptions/runner.js'
-import { leasedFollower } from '../../../projections/subscriptions/leased-follower.js'
+import { anyProjection } from '../../../projections/projection.js'
 import { failingWork } from '../../../projections/subscriptions/retries/failing-work.js'
 import { testLease, type TestLease } from '../../kit/parts/lease.js'
+import { readModelFollower } from '../../kit/parts/read-model-follower.js'
 import { manualClock } from '../../kit/time/manual-clock.js'
 import { rightOf } from '../../kit/right-of.js'
 import {
@@ -64,20 +62,7 @@ const openStage = async (
 
   const followers = shown.map((projection) => {
     const readModel = anyProjection(projection as typeof notices)
-    const start = () =>
-      runProjection(readModel, {
-        store,
-        logger,
-        backoff: nextTurn,
-        monotonic: turnTime,
-        documents,
-        build: buildAlone,
-        isWaitedFor: true,
-      })
-    const follower = leasedFollower(readModel.name, collectionOf(readModel), start, {
-      documents,
-      pollBackoff: nextTurn,
-    })
+    const follower = readModelFollower(readModel, { store, logger, backoff: nextTurn }, documents)
     const lease = testLease(readModel.name)
     const work = follower.run(lease)
     closing.push(() => {
