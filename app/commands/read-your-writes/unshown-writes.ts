@@ -72,8 +72,8 @@ export const unshownWrites = (
         const position = furthest(event.position, ofKeys.get(key) ?? beginning)
         ofKeys.delete(key)
         ofKeys.set(key, position)
-        expect(event.position)
       }
+      expect(wanted)
       if (ofKeys.size > mostKeys) {
         ofKeys.clear()
         ofEveryKey = newest
