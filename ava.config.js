@@ -1,5 +1,5 @@
-import { statfsSync } from 'node:fs'
-import { env } from 'node:process'
+import { readdirSync, readFileSync, statfsSync } from 'node:fs'
+import { argv, env } from 'node:process'
 import { setFlagsFromString } from 'node:v8'
 
 // Each test file is a thread of its own that loads the test runner and what it tests, and ends. At V8's own budget it
@@ -59,6 +59,16 @@ const longest = [
   'e2e/replay',
 ].map((name) => `/test/${name}.test.ts`)
 
+const suites = 'test/suites'
+
+/** What the suites import: files that take longer to load, each in a thread of its own, than to run. */
+const inSuites = readdirSync(suites).flatMap((suite) =>
+  [...readFileSync(`${suites}/${suite}`, 'utf8').matchAll(/'\.\.\/(.*)\.js'/g)].map(([, path]) => `test/${path}.ts`),
+)
+
+/** Whether files or folders are named, which run as they are. */
+const isNamed = argv.slice(2).some((argument) => argument.startsWith('test/'))
+
 /** @param {string} file */
 const place = (file) => {
   const index = longest.findIndex((end) => file.endsWith(end))
@@ -66,7 +76,7 @@ const place = (file) => {
 }
 
 export default {
-  files: ['test/**/*.test.ts'],
+  files: ['test/**/*.test.ts', ...(isNamed ? [] : inSuites.map((file) => `!${file}`))],
   typescript: { rewritePaths: { 'test/': 'dist/test/' }, compile: false },
   environmentVariables: directories,
   sortTestFiles: (one, other) => place(one) - place(other),

@@ -38,12 +38,12 @@ test('a notice is sent once', (t) => {
   given(t, notice, due, sent(1)).when(attempt(2, fails)).isAlreadySo()
 })
 
-test('a failure names the time of the next attempt', (t) => {
+test('a notice that fails names the time of its next attempt', (t) => {
   given(t, notice, due).when(attempt(1, fails)).then(failed(1))
   given(t, notice, due, failed(1)).when(attempt(2, fails)).then(failed(2))
 })
 
-test('an attempt counts only in its turn', (t) => {
+test('an attempt to mail a notice counts only in its turn', (t) => {
   given(t, notice, due).when(attempt(2, 'sent')).isAlreadySo()
   given(t, notice, due, failed(1)).when(attempt(1, fails)).isAlreadySo()
   given(t, notice, due, failed(1)).when(attempt(1, isRefused)).isAlreadySo()

@@ -1,0 +1,8 @@
+import '../projections/erasure/concurrent-erasures.test.js'
+import '../projections/erasure/contact-closing.test.js'
+import '../projections/erasure/contact-entries.test.js'
+import '../projections/erasure/found-copies.test.js'
+import '../projections/erasure/retention/message-retention.test.js'
+import '../projections/erasure/retention/retention.test.js'
+import '../projections/erasure/retention/unfinished-removals.test.js'
+import '../projections/erasure/stream-closing.test.js'

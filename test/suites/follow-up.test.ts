@@ -1,0 +1,8 @@
+import '../projections/follow-up/account-waits.test.js'
+import '../projections/follow-up/begin-due.test.js'
+import '../projections/follow-up/bounded-reads.test.js'
+import '../projections/follow-up/consent.test.js'
+import '../projections/follow-up/engagement-task.test.js'
+import '../projections/follow-up/segment-reservations.test.js'
+import '../projections/follow-up/sender.test.js'
+import '../projections/follow-up/sent-since.test.js'

@@ -1,0 +1,5 @@
+import '../projections/notices/attempt.test.js'
+import '../projections/notices/fan-out.test.js'
+import '../projections/notices/mailer.test.js'
+import '../projections/notices/messages-email.test.js'
+import '../projections/notices/webhook-email.test.js'
