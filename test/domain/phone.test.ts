@@ -40,6 +40,13 @@ test('a number of more digits than E.164 has is none', (t) => {
   t.is(phoneFromText('+49 30 123456789012'), undefined)
 })
 
+test('a number whose country stands apart is none, however often it is read', (t) => {
+  for (const context of ['+1', '+44', 'example', 'example.com']) {
+    const text = `tel:415-555-0123;phone-context=${context}`
+    for (const time of ['first', 'second', 'third']) t.is(phoneFromText(text), undefined, `${text}, ${time}`)
+  }
+})
+
 test('ten digits mean the same number however they are written', (t) => {
   const digit = (min: number) => fc.integer({ min, max: 9 })
   const areaCode = fc.tuple(digit(2), digit(0), digit(0)).map((digits) => digits.join(''))

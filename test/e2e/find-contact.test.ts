@@ -1,6 +1,6 @@
 import test from 'ava'
 import { serviceForFile } from '../kit/service/in-process-service.js'
-import { newPhone, spellings } from '../kit/service/leads.js'
+import { lead, newPhone, spellings } from '../kit/service/leads.js'
 import { having } from '../kit/network/http.js'
 import { openAccount } from '../kit/service/account.js'
 
@@ -96,6 +96,19 @@ test('a phone that is missing, empty, blank or no number is 400 and named (contr
     t.is(answer.status, 400, query)
     t.is(answer.body.errors?.length, 1, query)
     t.regex(answer.body.errors?.[0] ?? '', /^phone /, query)
+  }
+})
+
+test('a number whose country stands apart is 400 whenever it is sent, and named (contract 4.1 and 4.6)', async (t) => {
+  const account = await openAccount(site)
+  await account.submitted({ phone: '+14155550123' })
+  for (const context of ['+1', 'example.com']) {
+    const phone = `tel:415-555-0123;phone-context=${context}`
+    const answers = [await account.find(phone), await account.find(phone), await account.submit(lead({ phone }))]
+    for (const { status, body } of answers) {
+      t.is(status, 400)
+      t.deepEqual(body.errors, ['phone must be a phone number'])
+    }
   }
 })
 
