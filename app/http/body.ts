@@ -143,7 +143,7 @@ export const bodyProblem = (error: unknown, invalidJson: Problem): Problem | und
 }
 
 /** A media type with well-formed parameters. */
-const mediaType = /^([\w.+-]+\/[\w.+-]+)(?:\s*;\s*[\w.+-]+\s*=\s*(?:[\w.+-]+|"[^"\\]*"))*\s*;?$/
+const mediaType = /^([\w.+-]+\/[\w.+-]+)(?:\s*;\s*[\w.+-]+\s*=\s*(?:[\w!#$%&'*+.^`|~-]+|"[^"\\]*"))*\s*;?$/
 
 const mediaTypeIn = (headers: IncomingHttpHeaders): string | undefined =>
   mediaType.exec(headers['content-type']?.trim() ?? '')?.[1]?.toLowerCase()
