@@ -75,6 +75,17 @@ test('a lead that never answers gets each message in its turn, and is given up',
   t.deepEqual(await labelsOf({ account, contact_id }), ['started', 'dormant'])
 })
 
+test('each event of a conversation that falls silent has an id of its own', async (t) => {
+  const account = await following()
+  const { contact_id, next_engagement_id } = await account.submitted(lead())
+  await soon(async () => (await labelsOf({ account, contact_id })).includes('dormant'))
+  const events = await loggedOf(site, next_engagement_id)
+  t.deepEqual(
+    events.filter(({ id }, index) => events.findIndex((other) => other.id === id) !== index),
+    [],
+  )
+})
+
 test('a running engagement keeps the playbook that it started with, and later leads get the new one', async (t) => {
   const account = await following()
   const { contact_id: earlier } = await account.submitted(lead())

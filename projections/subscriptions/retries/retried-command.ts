@@ -79,9 +79,10 @@ export const executeWithRetry = async <
   command: Command,
 ): Promise<Either<Refusal, CommandResult<State>>> => {
   const { execute } = guardedCommandHandler(commandHandler, lease)
-  // The same on every try, so that it is written once.
-  const event = ids.uuid()
-  const envelope = { actor, cause: cause ?? 'last-of-stream', eventId: () => event } as const
+  // Each event has the same on every try, so that it is written once.
+  const eventIds: Array<string> = []
+  const eventId = (index: number): string => (eventIds[index] ??= ids.uuid())
+  const envelope = { actor, cause: cause ?? 'last-of-stream', eventId } as const
   const stream = streamOf(decider, id)
   try {
     for (let failures = 0; ; failures += 1) {

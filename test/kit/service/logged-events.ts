@@ -3,6 +3,7 @@ import { manage } from './account.js'
 
 /** An event as the operator reads it from the log. */
 export type LoggedEvent = {
+  readonly id: string
   readonly stream: string
   readonly type: string
   readonly at: string
