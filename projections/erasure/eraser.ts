@@ -80,9 +80,10 @@ export const eraser = (ports: EraserPorts): ConcurrentFollower => {
   const work = async (event: RecordedEvent, isRetry: boolean, stopping: AbortSignal): Promise<void> => {
     if (event.type === 'ErasureRequested') await erase(ports, event, stopping)
     else if (event.type === 'LateLeadFound') await eraseLead(ports, event, event.data.lead_id)
-    else if (event.type === 'LateMessageFound')
-      await eraseMessage(ports, event.data, event.time, erasureOf(ports, event, stopping))
-    else {
+    else if (event.type === 'LateMessageFound') {
+      const { erasure_id: _erasure, ...ids } = event.data
+      await eraseMessage(ports, ids, event.time, erasureOf(ports, event, stopping))
+    } else {
       // A stream that retention could not read is parked by its newest event: the retry answers whether it can be read
       // now.
       if (isRetry) orThrow(await streamEnds(ports, event.stream))

@@ -1,7 +1,7 @@
 import test from 'ava'
 import fc from 'fast-check'
 import assert from 'node:assert/strict'
-import type { RecordedEvent } from '../../../domain/events.js'
+import { codecOf, type RecordedEvent } from '../../../domain/events.js'
 import { E } from '../../../domain/prelude.js'
 import { delivery } from '../../../domain/delivery.js'
 import { engagement } from '../../../domain/engagement.js'
@@ -28,6 +28,7 @@ import {
 } from '../../kit/domain/samples.js'
 import { eventfulHistory, type History } from '../../kit/domain/histories.js'
 import { holdsAsync } from '../../kit/domain/property.js'
+import { unknownFields } from '../../kit/domain/unknown-fields.js'
 import { memoryEventStore, memoryLog } from '../../kit/memory/event-store.js'
 import { atOnce, type Steps } from '../../kit/memory/steps.js'
 import { contactsIn, openErasureStage, type Contact } from '../../kit/parts/erasure-stage.js'
@@ -268,6 +269,25 @@ test('a text that is recorded after its contact was erased is erased too, and on
   const left = JSON.stringify((await stage.visible()).map(({ data }) => data))
   for (const text of ['Written 0', 'By hand 0']) t.false(left.includes(text), text)
   for (const text of ['Written 1', 'By hand 1']) t.true(left.includes(text), text)
+})
+
+test('what is stored of an erased text has the fields of its event and no others', async (t) => {
+  const stage = await openStage(history)
+  await stage.request(first)
+  await stage.run()
+  const one = history.find(({ type, data }) => type === 'EngagementStarted' && data.contact_id === first.id)
+  if (one?.type !== 'EngagementStarted') return t.fail('nobody is engaged')
+  const { account_id, contact_id, engagement_id } = one.data
+  const ids = { message_id: messageId(9_000), account_id, contact_id, engagement_id }
+  const facts = { ...ids, paused_until: at(1), gives_up_at: at(2), text: 'Written', meaning: 'reply' } as const
+  await stage.execute(message, ids.message_id, { type: 'ReceiveMessage', facts })
+  await stage.run()
+  const closed = (await stage.visible()).filter((event) => event.type === 'MessageErased')
+  t.true(closed.some(({ data }) => data.message_id === ids.message_id))
+  for (const { type, data } of closed) {
+    const codec = codecOf(type)
+    t.deepEqual(codec && unknownFields(codec, { type, data }), [])
+  }
 })
 
 test('so is one whose conversation can not be read', async (t) => {
