@@ -1,3 +1,4 @@
+import { recordBreaches } from '../simulation/invariant-records.js'
 import { hoursBreaches } from './invariant-hours.js'
 import { onceBreaches } from './invariant-once.js'
 import { silenceBreaches } from './invariant-silence.js'
@@ -6,4 +7,6 @@ import type { Month } from './month.js'
 
 /** One sentence for each promise of follow-ups that a month breaks. */
 export const breaches = (month: Month): ReadonlyArray<string> =>
-  [silenceBreaches, hoursBreaches, stepBreaches, onceBreaches].flatMap((breachesOf) => breachesOf(month))
+  [silenceBreaches, hoursBreaches, stepBreaches, onceBreaches, recordBreaches].flatMap((breachesOf) =>
+    breachesOf(month),
+  )

@@ -3,6 +3,7 @@ import { backlogBreaches } from './invariant-backlog.js'
 import { followUpBreaches } from './invariant-follow-up.js'
 import { makingBreaches } from './invariant-making.js'
 import { concurrencyBreaches } from './invariant-concurrency.js'
+import { recordBreaches } from './invariant-records.js'
 import { resendBreaches } from './invariant-resends.js'
 import { turningOffBreaches } from './invariant-turning-off.js'
 import type { History } from './simulation.js'
@@ -20,6 +21,7 @@ export const breaches = (history: History): ReadonlyArray<string> =>
     backlogBreaches,
     resendBreaches,
     followUpBreaches,
+    recordBreaches,
   ].flatMap((breachesOf) => breachesOf(history))
 
 /** How many attempts the log records. */
