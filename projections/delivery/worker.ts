@@ -2,7 +2,7 @@ import { aborted } from '../../domain/abortable.js'
 import { beginning, type Position } from '../../domain/event.js'
 import type { RecordedEvent } from '../../domain/events.js'
 import type { WebhookId } from '../../domain/ids.js'
-import type { EventStore } from '../../domain/ports.js'
+import { sharedRun } from '../../domain/shared-run.js'
 import { orThrow } from '../../domain/store-failed.js'
 import type { Follower } from '../subscriptions/follower.js'
 import type { LeasedFollower } from '../subscriptions/leased-follower.js'
@@ -156,13 +156,8 @@ const jobsOf = (jobPorts: JobPorts, ports: RetriedWorkPorts, aside: SetAsideWork
 const shardHeadsOn = (ports: Pick<WorkerPorts, 'store'> & RetriedWorkPorts) => {
   const heads = new Map<string, Position>()
   let begunAt = beginning
-  let next: ReturnType<EventStore['head']> | undefined
-  /** Shards that are acquired together share one read, which begins after that. */
-  const headNow = (): ReturnType<EventStore['head']> =>
-    (next ??= Promise.resolve().then(() => {
-      next = undefined
-      return ports.store.head()
-    }))
+  /** Shards that are acquired together share one read. */
+  const headNow = sharedRun(ports.store.head)
   return {
     begin: async (lease: Lease): Promise<void> => {
       const message = 'the head of the log could not be read for a shard'
