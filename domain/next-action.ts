@@ -15,7 +15,7 @@ import { linkUrl, type TrackedLinks } from './tracked-link.js'
 import type { GivingUp } from './trigger.js'
 
 /** All that is known of an engagement whose task may be due. */
-type Situation = {
+export type Situation = {
   readonly engagement: EngagementState
   /** Of the step that was begun last; undefined where there is none. */
   readonly lastMessage: MessageState | undefined

@@ -6,7 +6,7 @@ import type { EngagementId } from '../../domain/ids.js'
 import { monthOf, type Instant } from '../../domain/instant.js'
 import { message } from '../../domain/message.js'
 import { segmentsOf } from '../../domain/message-segments.js'
-import { nextActionOf, type NextAction } from '../../domain/next-action.js'
+import { nextActionOf, type NextAction, type Situation } from '../../domain/next-action.js'
 import type { PlaybookSettings } from '../../domain/playbook-settings.js'
 import { postpone } from '../../domain/postponement.js'
 import { unreachable } from '../../domain/prelude.js'
@@ -155,7 +155,7 @@ const record = (ports: TaskPorts, lease: Lease, id: EngagementId, command: Engag
 
 const recording = (lease: Lease) => ({ actor: 'follow-up', lease })
 
-type Known = Omit<Parameters<typeof nextActionOf>[0], 'segmentsLeft'>
+type Known = Omit<Situation, 'segmentsLeft'>
 
 /** Where the account has a limit, no other step is decided on the segments that this one takes. */
 const decideOn = async (

@@ -1,4 +1,4 @@
-import type { EventOf } from '../../domain/events.js'
+import type { EventOf, RecordedEvent } from '../../domain/events.js'
 import type { AccountId, ContactId, EngagementId, MessageId } from '../../domain/ids.js'
 import { monthOf, type Instant } from '../../domain/instant.js'
 import { message, type Purpose } from '../../domain/message.js'
@@ -75,10 +75,10 @@ export const messages: Projection<MessageDocument> = {
       case 'MessageRequested': {
         const { account_id, message_id: id, contact_id, engagement_id, purpose, text } = event.data
         const waiting = { direction: 'outbound', state: 'waiting', attempts: 0, reason: null, step: null } as const
-        return {
-          ...{ account_id, id, contact_id, engagement_id, ...waiting, purpose, text, segments: 0 },
-          ...{ created_at: event.time, order: orderOf(event.time, true), ...dueRequested(event.data, event.time) },
-        }
+        const ids = { account_id, id, contact_id, engagement_id }
+        const created = { created_at: event.time, order: orderOf(event.time, true) }
+        const due = dueRequested(event.data, event.time)
+        return { ...ids, ...waiting, purpose, text, segments: 0, ...created, ...due }
       }
       case 'MessageBegun': {
         const {
@@ -175,10 +175,7 @@ const withoutQueue = (document: MessageDocument): MessageDocument => {
 
 const withoutWait = ({ waits_in: _in, waits_for: _for, ...document }: MessageDocument): MessageDocument => document
 
-const afterAttempt = (
-  document: MessageDocument,
-  event: Parameters<typeof messages.evolve>[1],
-): MessageDocument | undefined => {
+const afterAttempt = (document: MessageDocument, event: RecordedEvent): MessageDocument => {
   switch (event.type) {
     case 'MessageTriedAgain': {
       const { sender: _before, ...tried } = withoutWait(document)

@@ -1,7 +1,7 @@
 import type { AccountId, ContactId } from '../../../domain/ids.js'
 import { later, type Instant } from '../../../domain/instant.js'
 import { findNotSetAside } from '../../parking/not-set-aside.js'
-import type { Query } from '../../ports.js'
+import type { Collection, Query } from '../../ports.js'
 import { collectionOf } from '../../projection.js'
 import { followUpQueueOf, followUps } from '../../read-models/follow-ups.js'
 import { copyQueueOf, messages, requestedQueueOf } from '../../read-models/messages.js'
@@ -15,7 +15,7 @@ export type Due = {
   readonly next_at?: Instant
 }
 
-export type Queue = { readonly collection: ReturnType<typeof collectionOf>; readonly name: string }
+export type Queue = { readonly collection: Collection; readonly name: string }
 
 export const stepQueue = ({ name }: Lease, kind: 'first' | 'later' | 'consent'): Queue => ({
   collection: collectionOf(followUps),
