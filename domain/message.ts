@@ -345,7 +345,11 @@ const evolve = (state: MessageState, event: MessageEvent): MessageState => {
         sender,
         dueAt: undefined,
         after: undefined,
-        ...{ providerId: undefined, arrived: false, failure: undefined, lost: [], unreached: 0 },
+        providerId: undefined,
+        arrived: false,
+        failure: undefined,
+        lost: [],
+        unreached: 0,
       }
     }
     case 'MessagePostponed':
