@@ -65,13 +65,17 @@ export const deliveryFanOut = (ports: FanOutPorts): Follower => {
   /** The event that is handled now: others of its batch may come after it. */
   let followedTo = beginning
 
+  const fannedOutNow = async (event: RecordedActivity): Promise<FannedOut> => ({
+    to: webhooks.subscribed(event.data.activity),
+    shown: await contacts.asOf(event),
+    concurrency: madeAtOnce,
+  })
   /** What is parked and tried again goes to the webhooks that are subscribed by then. */
   const work = async (event: RecordedEvent, isRetry: boolean): Promise<void> => {
     if (isRetry) await webhooks.reread(event, followedTo)
     else webhooks.apply(event)
     if (event.type !== 'ActivityRecorded') return
-    const to = webhooks.subscribed(event.data.activity)
-    const one = isRetry ? { to, shown: await contacts.asOf(event), concurrency: madeAtOnce } : fanned.get(event)
+    const one = isRetry ? await fannedOutNow(event) : fanned.get(event)
     if (one !== undefined) await makeDue(event, one)
   }
   const name = deliveryFanOutName
