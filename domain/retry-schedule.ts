@@ -1,4 +1,4 @@
-import { instantOf, later, millisecondsOf, type Instant } from './instant.js'
+import { later, millisecondsOf, type Instant } from './instant.js'
 import type { MessageReport } from './message.js'
 import type { MessengerOutcome } from './messenger.js'
 
@@ -15,7 +15,7 @@ export const mostAttempts = deliveryRetries + 1
  */
 export const nextAttemptAt = (attempt: number, at: Instant, random: number): Instant => {
   const seconds = (attempt - 1) ** 4 + 15 + random * 10 * attempt
-  return instantOf(millisecondsOf(at) + Math.ceil(seconds * 1000))
+  return later(at, Math.ceil(seconds * 1000))
 }
 
 /** Attempts of one message, over a day: after the last one it is too late for its step. */

@@ -2,7 +2,7 @@ import { NaturalNumber, t } from './codec.js'
 import type { Decider } from './decider.js'
 import { eventOf } from './event.js'
 import { AccountId } from './ids.js'
-import { instantOf, later, millisecondsOf, Instant } from './instant.js'
+import { later, millisecondsOf, Instant } from './instant.js'
 import type { MessageReport } from './message.js'
 import type { MessengerOutcome } from './messenger.js'
 import { E, unreachable, type Either } from './prelude.js'
@@ -107,7 +107,7 @@ const sameTrouble = 24 * 60 * minute
 /** As long again as the trouble has lasted, a quarter of an hour at least and an hour at most. */
 const nextProbeAt = (since: Instant, at: Instant): Instant => {
   const lasted = millisecondsOf(at) - millisecondsOf(since)
-  return instantOf(millisecondsOf(at) + Math.min(Math.max(lasted, 15 * minute), 60 * minute))
+  return later(at, Math.min(Math.max(lasted, 15 * minute), 60 * minute))
 }
 
 const decide = (
