@@ -20,8 +20,8 @@ type Closing<State, Command, Event extends DomainEvent, Refusal> = {
   /** The type of the event that closes the stream. */
   readonly by: EventType
   readonly envelope: EnvelopeFacts
-  /** Runs on the events before they are truncated, and again after an interruption. */
-  readonly beforeTruncation?: (closing: RecordedEvent) => Promise<void>
+  /** Runs before what stands before the closing event is truncated, and again after an interruption. */
+  readonly beforeTruncation?: () => Promise<void>
 }
 
 /**
@@ -45,7 +45,7 @@ export const close = async <
   )
   const closing = closingIn(events, by) ?? (await closingOf(store, stream, by))
   if (closing === undefined) return undefined
-  await beforeTruncation?.(closing)
+  await beforeTruncation?.()
   orThrow(await store.truncate(stream, closing.revision))
   return closing
 }

@@ -36,10 +36,10 @@ const notifiedRoles: ReadonlySet<MemberRole> = new Set<MemberRole>(['admin', 'ma
  */
 export const noticeFanOut = (ports: FanOutPorts): Follower => {
   const { store, commandHandler, checkpoint } = ports
-  const makeDue = async (event: Trouble, { cause: key, account_id, about }: Notification): Promise<void> => {
+  const makeDue = async (event: Trouble, { cause, account_id, about }: Notification): Promise<void> => {
     for (const member_id of await recipientsAsOf(store, account_id, event)) {
       const facts: NoticeFacts = {
-        notice_id: noticeIdOf(key, member_id),
+        notice_id: noticeIdOf(cause, member_id),
         account_id,
         member_id,
         due_at: event.time,
