@@ -1,4 +1,5 @@
 import { refined, Text } from './codec.js'
+import type { LeadDetails } from './lead.js'
 import { linkTarget, mostLinks } from './tracked-link.js'
 
 /** Characters that a field adds to a message at most: vendors send what they like, and every character costs. */
@@ -36,6 +37,15 @@ const link = /\{\{\s*link:\s*([^\s{}]+)\s*\}\}/g
 const blank = '\u0000'
 
 export type FieldValues = { readonly [name: string]: string | undefined }
+
+/** What a template may name. */
+export const fieldsOf = ({ first_name, last_name, email, phone, additional_info }: LeadDetails): FieldValues => ({
+  ...additional_info,
+  first_name,
+  last_name,
+  email,
+  phone,
+})
 
 /** What is wrong with the template of a message, as what it must be; undefined where nothing is. */
 export const templateProblem = (template: string, known: ReadonlySet<string>): string | undefined => {

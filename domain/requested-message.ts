@@ -1,12 +1,12 @@
 import type { ContactState, KnownContact } from './contact.js'
 import type { EngagementState } from './engagement.js'
 import type { Instant } from './instant.js'
-import { messageOf } from './message-template.js'
+import { fieldsOf, messageOf } from './message-template.js'
 import type { MessageState } from './message.js'
 import type { PlaybookSettings } from './playbook-settings.js'
 import { postpone, type Postponement } from './postponement.js'
 import { dayIsFullUntil, nextAllowed, quietFrom } from './quiet-hours.js'
-import { fieldsOf, hoursFor } from './step-times.js'
+import { hoursFor } from './step-times.js'
 
 /** All that is known of a requested message: one that somebody asked for, rather than a step. */
 type Situation = {

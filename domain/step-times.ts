@@ -1,7 +1,7 @@
 import type { AfterStep, FollowUp } from './follow-up.js'
 import { later, type Instant } from './instant.js'
 import type { LeadDetails } from './lead.js'
-import type { FieldValues } from './message-template.js'
+import { fieldsOf, type FieldValues } from './message-template.js'
 import { phoneFromText } from './phone.js'
 import type { PlaybookSettings } from './playbook-settings.js'
 import { sendingHoursOf, sendingTime, type SendingHours } from './quiet-hours.js'
@@ -9,15 +9,6 @@ import { residenceStateNamed } from './residence-state.js'
 import { whereaboutsOf } from './whereabouts.js'
 
 const minute = 60_000
-
-/** What a template may name. */
-export const fieldsOf = ({ first_name, last_name, email, phone, additional_info }: LeadDetails): FieldValues => ({
-  ...additional_info,
-  first_name,
-  last_name,
-  email,
-  phone,
-})
 
 /** When messages of these settings may be sent to somebody of whom this is known. */
 export const hoursFor = (

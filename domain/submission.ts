@@ -5,11 +5,10 @@ import type { ContactId, EngagementId, ErasureId, LeadId } from './ids.js'
 import { isRealDate, type Instant } from './instant.js'
 import type { LeadDetails, LeadFacts, Originator } from './lead.js'
 import type { CreatedSource } from './marketing-source.js'
-import type { FieldValues } from './message-template.js'
+import { fieldsOf, type FieldValues } from './message-template.js'
 import { phoneFromText, type Phone } from './phone.js'
 import { E, pipe, type Either } from './prelude.js'
 import { ResidenceState, residenceStateFromText } from './residence-state.js'
-import { fieldsOf } from './step-times.js'
 import { webAddressFromText } from './web-address.js'
 
 /** A lead's fields as a vendor sent them, checked (contract 4.6). */

@@ -6,11 +6,12 @@ import type { EngagementId } from '../../domain/ids.js'
 import { monthOf, type Instant } from '../../domain/instant.js'
 import { message } from '../../domain/message.js'
 import { segmentsOf } from '../../domain/message-segments.js'
+import { fieldsOf } from '../../domain/message-template.js'
 import { nextActionOf, type NextAction, type Situation } from '../../domain/next-action.js'
 import type { PlaybookSettings } from '../../domain/playbook-settings.js'
 import { postpone } from '../../domain/postponement.js'
 import { unreachable } from '../../domain/prelude.js'
-import { afterStep, fieldsOf, hoursFor } from '../../domain/step-times.js'
+import { afterStep, hoursFor } from '../../domain/step-times.js'
 import { orThrow } from '../../domain/store-failed.js'
 import { linkCodeFrom } from '../../domain/tracked-link.js'
 import type { PlaybookVersions } from '../from-streams/playbook-versions.js'
@@ -46,7 +47,7 @@ export type TaskPorts = SendingPorts &
     readonly reservations: SegmentReservations
   }
 
-/** In milliseconds. */
+/** In milliseconds: what was decided so lately is not decided again once it is recorded that its message is begun. */
 const decisionHoldsFor = 1_000
 
 /**
@@ -111,15 +112,8 @@ const wouldSend = async (
   // The counts of the last day and the month include this step by now, and a held sender its probe: the earlier values
   // count.
   const { sentInLastDay, heldUntil } = known
-  const now = {
-    ...parties,
-    sentInLastDay,
-    heldUntil,
-    newer,
-    engagement: { ...current, followUp },
-    now: ports.clock.now(),
-  }
-  return nextActionOf({ ...known, ...now, segmentsLeft: undefined }).kind === 'send'
+  const changed = { ...parties, newer, engagement: { ...current, followUp }, now: ports.clock.now() }
+  return nextActionOf({ ...known, ...changed, sentInLastDay, heldUntil, segmentsLeft: undefined }).kind === 'send'
 }
 
 /** `beginsAfter`: the last event of the engagement, where nothing was recorded of the message yet. */
@@ -197,9 +191,9 @@ const newerEngagement = async (
   { commandHandler }: TaskPorts,
   { contact: person }: Parties,
   id: EngagementId,
-): Promise<'awaits-beginning' | 'awaits-consent' | 'writes' | undefined> => {
+): Promise<Situation['newer']> => {
   if (person.kind !== 'known' || person.newest === undefined || person.newest.engagementId === id) return undefined
-  let awaits: 'awaits-beginning' | 'awaits-consent' | undefined
+  let awaits: Situation['newer']
   const { newest, unconverted } = person
   for (const newer of new Set([newest.engagementId, ...unconverted.slice(unconverted.indexOf(id) + 1)])) {
     const { state } = await loadOrThrow(commandHandler, engagement, newer)
