@@ -12,11 +12,11 @@ export const contactShards = shards('contacts', 16, (contactId: ContactId) => co
 type Postponed = { readonly account_id: AccountId; readonly contact_id: ContactId }
 
 /**
- * What the index `waiting` has of what was put off for this reason, where that is its account: the shard of its
- * contact, and the account, within which it is ordered by `since`, such as when its lead came.
+ * The fields of the index `waiting` in what was put off for this reason; none where it does not wait for its account.
+ * They hold the shard of its contact, and the account with `since`, such as when its lead came, by which it is ordered.
  */
-export const waitOf = ({ account_id, contact_id }: Postponed, reason: string, since: Instant) =>
+export const waitingFieldsOf = ({ account_id, contact_id }: Postponed, reason: string, since: Instant) =>
   isOfAccount(reason) ? { waits_in: contactShards.of(contact_id), waits_for: `${account_id}/${since}` } : {}
 
-/** The values of that index that are of an account. */
-export const waitsOf = (accountId: AccountId) => ({ from: `${accountId}/`, upTo: `${accountId}/~` })
+/** The part of that index that is of an account. */
+export const waitingRangeOf = (accountId: AccountId) => ({ from: `${accountId}/`, upTo: `${accountId}/~` })

@@ -7,7 +7,7 @@ import { stepOver } from '../../domain/message.js'
 import { latest, millisecondsOf, type Instant } from '../../domain/instant.js'
 import { idIn } from '../../domain/stream-name.js'
 import type { Projection } from '../projection.js'
-import { contactShards, waitOf } from './contact-shards.js'
+import { contactShards, waitingFieldsOf } from './contact-shards.js'
 
 /** An engagement that its playbook follows up. */
 export type FollowUpDocument = {
@@ -43,7 +43,7 @@ export type FollowUpDocument = {
   /** Present only while something is due: in which queue, and when. */
   readonly queue?: string
   readonly next_at?: Instant
-  /** As `waitOf` gives them: present only while its next step waits for its account. */
+  /** As `waitingFieldsOf` gives them: present only while its next step waits for its account. */
   readonly waits_in?: string
   readonly waits_for?: string
 }
@@ -170,7 +170,7 @@ export const followUps: Projection<FollowUpDocument> = {
       case 'StepPostponed':
         return changed(document, {
           next_step_at: event.data.until,
-          ...waitOf(document, event.data.reason, document.started_at),
+          ...waitingFieldsOf(document, event.data.reason, document.started_at),
         })
       case 'StepSkipped':
         return afterStep(withSkipped(document, event.data), event.data.step, event.data)

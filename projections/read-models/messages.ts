@@ -7,7 +7,7 @@ import { E, type Either } from '../../domain/prelude.js'
 import { idIn } from '../../domain/stream-name.js'
 import type { Documents } from '../ports.js'
 import { collectionOf, type Projection } from '../projection.js'
-import { contactShards, waitOf } from './contact-shards.js'
+import { contactShards, waitingFieldsOf } from './contact-shards.js'
 
 /** A text that was sent to a contact, or came from it. */
 export type MessageDocument = {
@@ -48,7 +48,7 @@ export type MessageDocument = {
   /** Present only while a requested message is due, or a provider has an erased one: in which queue, and when. */
   readonly queue?: string
   readonly next_at?: Instant
-  /** As `waitOf` gives them: present only while it waits for its account. */
+  /** As `waitingFieldsOf` gives them: present only while it waits for its account. */
   readonly waits_in?: string
   readonly waits_for?: string
 }
@@ -191,7 +191,7 @@ const afterAttempt = (document: MessageDocument, event: RecordedEvent): MessageD
     }
     case 'MessagePostponed': {
       const { reason, until: next_at } = event.data
-      return { ...withoutWait(document), reason, next_at, ...waitOf(document, reason, document.created_at) }
+      return { ...withoutWait(document), reason, next_at, ...waitingFieldsOf(document, reason, document.created_at) }
     }
     case 'MessageCopyFound':
       return { ...taken(document), ...dueCopies(document.contact_id, event.time) }

@@ -11,7 +11,7 @@ import { orThrow } from '../../../domain/store-failed.js'
 import { streamOf } from '../../../domain/stream-name.js'
 import { wakeUp } from '../../../domain/wake-up.js'
 import type { Cursor } from '../../ports.js'
-import { waitsOf } from '../../read-models/contact-shards.js'
+import { waitingRangeOf } from '../../read-models/contact-shards.js'
 import { usageIn } from '../../read-models/messages.js'
 import type { LeasedFollower } from '../../subscriptions/leased-follower.js'
 import { isEnding, type Lease } from '../../subscriptions/leases.js'
@@ -146,7 +146,8 @@ const resumeNext = async (ports: Ports, shard: DueInShard, pass: Pass): Promise<
   const { lease } = shard
   const { accountId, since, after } = pass
   await shown(ports, lease, since)
-  const part = { index: 'waiting', equals: [lease.name], ...waitsOf(accountId), descending: true, limit: mostAtOnce }
+  const newest = { ...waitingRangeOf(accountId), descending: true, limit: mostAtOnce }
+  const part = { index: 'waiting', equals: [lease.name], ...newest }
   const query = after === undefined ? part : { ...part, after }
   const page = orThrow(await documents.find(collections[pass.of], query)).map(({ document }) => document as Waiting)
   const last = page.at(-1)

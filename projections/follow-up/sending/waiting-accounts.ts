@@ -5,7 +5,7 @@ import { sharedRun } from '../../../domain/shared-run.js'
 import { orThrow } from '../../../domain/store-failed.js'
 import type { Documents } from '../../ports.js'
 import { collectionOf } from '../../projection.js'
-import { waitsOf } from '../../read-models/contact-shards.js'
+import { waitingRangeOf } from '../../read-models/contact-shards.js'
 import { followUps, type FollowUpDocument } from '../../read-models/follow-ups.js'
 import { messages, type MessageDocument } from '../../read-models/messages.js'
 import { isEnding, type Lease } from '../../subscriptions/leases.js'
@@ -55,7 +55,7 @@ export const waitingAccounts = async (
       if (entry === undefined) break
       const { account_id } = entry.document as Waiting
       found.add(account_id)
-      from = waitsOf(account_id).upTo
+      from = waitingRangeOf(account_id).upTo
     }
   }
   return found
