@@ -25,7 +25,7 @@ import { closingCommandOf } from './contact-closing.js'
 import type { ConcurrentFollower } from '../subscriptions/concurrent/concurrent-follower.js'
 import { entriesOf } from './contact-entries.js'
 import { eraseLastMessage, eraseMessage, eraseMessages, type MessageErasure } from './erased-messages.js'
-import { eraseDeliveries, type DeliveryErasurePorts } from './erased-delivery.js'
+import { eraseDeliveries, type DeliveryErasurePorts } from './erased-deliveries.js'
 import type { CopyPorts } from './found-copies.js'
 
 type EraserPorts = DeliveryErasurePorts &

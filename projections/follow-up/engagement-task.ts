@@ -26,7 +26,7 @@ import {
 } from '../subscriptions/retries/retried-command.js'
 import { checkConsent, type ConsentPorts } from './consent-check.js'
 import { closeLastMessage, withdrawMessage } from './last-messages.js'
-import { settingsOrThrow } from './playbook-settings.js'
+import { settingsOrThrow } from './engagement-settings.js'
 import { isOutdated } from './sending/outdated-postponement.js'
 import { mayAttempt } from './sending/sender-hold.js'
 import { partiesOf, type Parties, type PartiesPorts } from './sending/parties.js'

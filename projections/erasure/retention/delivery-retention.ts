@@ -3,7 +3,7 @@ import type { Ids } from '../../../domain/ports.js'
 import { streamOf } from '../../../domain/stream-name.js'
 import { deliveries, type DeliveryDocument } from '../../read-models/deliveries.js'
 import { guardedCommandHandler } from '../../subscriptions/lease-guard.js'
-import { eraseDelivery, type DeliveryErasurePorts } from '../erased-delivery.js'
+import { eraseDelivery, type DeliveryErasurePorts } from '../erased-deliveries.js'
 import type { RetentionPolicy } from './policy.js'
 
 type Ports = DeliveryErasurePorts & { readonly ids: Pick<Ids, 'uuid'> }
