@@ -17,6 +17,7 @@ import {
 } from './ids.js'
 import { BoundedInstant, Instant, latest, later, strictlyAfter } from './instant.js'
 import { E, unreachable, type Either } from './prelude.js'
+import { rememberedReports, withReport } from './remembered-reports.js'
 import type { ReplyMeaning } from './reply-meaning.js'
 import { ResidenceState } from './residence-state.js'
 import { consentFailingSince, nextConsentCheckAt } from './retry-schedule.js'
@@ -117,7 +118,6 @@ export const EngagementEvent = t.union([
 export type EngagementEvent = t.TypeOf<typeof EngagementEvent>
 
 const Reported = t.type({ label: ActivityLabel, at: Instant }, 'what was recorded of a report')
-type Reported = t.TypeOf<typeof Reported>
 
 const AwaitedConsent = t.type({
   /** So many in a row, since then, as `consentFailingSince` counts. */
@@ -276,17 +276,6 @@ export type EngagementRefusal =
   | { readonly kind: 'step-not-due' }
   /** The label is fired by the service itself and can't be reported. */
   | { readonly kind: 'label-not-reportable' }
-
-/**
- * A repetition follows what it repeats within minutes: what is remembered of reports must not grow with its engagement.
- */
-const rememberedReports = 100
-
-const withReport = (
-  reports: ReadonlyMap<ActivityReportId, Reported>,
-  id: ActivityReportId,
-  reported: Reported,
-): ReadonlyMap<ActivityReportId, Reported> => new Map([...reports, [id, reported] as const].slice(-rememberedReports))
 
 const evolve = (state: EngagementState, event: EngagementEvent): EngagementState => {
   if (event.type === 'EngagementStarted') {
@@ -523,7 +512,7 @@ const hear = (
 
 type OptOutReport = { readonly reportId?: ActivityReportId | undefined; readonly optedOutBefore?: boolean }
 
-/** Whether the conversation has not told it. */
+/** Whether the engagement has not told it. */
 const isNewOptOut = (
   { reportId, optedOutBefore }: OptOutReport,
   { erased, labels, reports }: StartedEngagement,

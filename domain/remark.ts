@@ -3,6 +3,7 @@ import type { Decider } from './decider.js'
 import { eventOf } from './event.js'
 import { AccountId, ContactId, EngagementId, ActivityReportId } from './ids.js'
 import { E, unreachable, type Either } from './prelude.js'
+import { withReport } from './remembered-reports.js'
 
 /** What somebody said of an activity. */
 const Remark = t.type({ note: t.union([t.string, t.null]), properties: t.readonly(t.UnknownRecord) }, 'Remark')
@@ -47,11 +48,6 @@ export type RemarkRefusal =
 /** Of note and properties, in bytes of JSON: the event that carries them stands in the body of a delivery once more. */
 const largestReport = 32 * 1024
 
-/**
- * A repetition follows what it repeats within minutes: what is remembered of reports must not grow with its engagement.
- */
-const rememberedReports = 100
-
 const evolve = (state: RemarkState, event: RemarkEvent): RemarkState => {
   switch (event.type) {
     case 'RemarkMade': {
@@ -66,9 +62,6 @@ const evolve = (state: RemarkState, event: RemarkEvent): RemarkState => {
       return unreachable(event)
   }
 }
-
-const withReport = (reports: ReadonlyMap<ActivityReportId, number>, id: ActivityReportId, revision: number) =>
-  new Map([...reports, [id, revision] as const].slice(-rememberedReports))
 
 const decide = (command: RemarkCommand, state: RemarkState): Either<RemarkRefusal, ReadonlyArray<RemarkEvent>> => {
   const { engagementId: engagement_id, accountId: account_id, contactId: contact_id } = command
