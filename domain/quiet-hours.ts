@@ -151,7 +151,7 @@ export const dayIsFullUntil = (
   return first === undefined ? undefined : later(first, day)
 }
 
-/** However many conversations a contact has: forms that somebody else fills in with its number each begin one. */
+/** However many engagements a contact has: forms that somebody else fills in with its number each begin one. */
 const mostBeforeStepInDay = 10
 
 /** Until when the next step waits, where `sent` within the last 24 hours, oldest first, is too much; else undefined. */
