@@ -52,7 +52,7 @@ export const longestCall = 60 * 60_000
 /** In milliseconds: a call may be scheduled for a time so far ahead. */
 export const furthestCall = 366 * 24 * 60 * 60_000
 
-/** In milliseconds: so long before its time a call may come at most. */
+/** In milliseconds: a call comes no earlier than so long before its time. */
 const longestAhead = 60 * 60_000
 
 /** Whether a report at this time may be of the scheduled call that holds the steps back until `callUntil`. */

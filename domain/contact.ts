@@ -172,7 +172,7 @@ const ContactState = t.union([
       records: t.readonlyArray(RecordId),
     }),
     Sayings,
-    /** What a contact that the number had before said of being contacted does not count any more. */
+    /** So that an opt-out of a contact that the number had before, and that was erased, counts no more. */
     t.partial({ hasOptedIn: t.literal(true) }),
   ]),
   t.intersection([

@@ -102,10 +102,7 @@ const submissionOf = (fields: ReadonlyMap<string, string>, phone: Phone): Submis
   }
 }
 
-/**
- * What a lead has that is shown, and not submitted: its fields as a message names them, and the URL of its consent, if
- * any.
- */
+/** A lead for a preview, which nobody submits: its fields as a message names them, and the URL of its consent. */
 type Sample = { readonly fields: FieldValues; readonly consentUrl: string | undefined }
 
 /** Reads a sample of a lead as `decodeSubmission` reads a lead, but that it may lack any field. */
@@ -127,7 +124,7 @@ export const decodeSample = (
   )
 }
 
-/** Of what every lead has, where a sample lacks it. */
+/** What every lead has, for a sample that lacks it. */
 const standIns = { phone: '+14155550123', tcpa_opt_in_token: 'sample', tcpa_opt_in_url: 'https://example.com' }
 
 /** The customer's own lead id, under the field that the source names, else `lead_id`, else `external_id`. */

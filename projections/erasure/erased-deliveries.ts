@@ -29,8 +29,8 @@ export type DeliveryErasurePorts = ClosingPorts & {
 }
 
 /**
- * In milliseconds: so far ahead the clock of the process may be that posts it, and so long it takes until the closing
- * event is stored.
+ * In milliseconds: by how much the clock of the process that posts a delivery may be ahead, and how long it takes until
+ * the closing event is stored, together.
  */
 const clockAhead = 2_000
 

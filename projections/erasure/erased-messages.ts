@@ -73,8 +73,8 @@ export const eraseMessages = async (
 }
 
 /**
- * The message of the step that was begun last may not be shown yet, or be about to begin: closed, it can't. @throws
- * StoreFailed
+ * Closes the message of the step that was begun last. It may not be shown yet, or be about to begin: closed, it can't.
+ * @throws StoreFailed
  */
 export const eraseLastMessage = async (
   ports: Ports,

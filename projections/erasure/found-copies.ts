@@ -17,14 +17,13 @@ export type CopyPorts = ClosingPorts & {
   readonly logger: Logger
 }
 
-/**
- * Its erasure, which has one of few places, waits for the answers: the second question comes as long after the first.
- */
+/** Questions about a message: its erasure waits for the answers, and takes one of few places meanwhile. */
 const mostAsked = 2
 
 /**
- * Asks the provider whether it has a message that was closed while nobody knew that, as where the process ended between
- * an attempt and its answer: once its text and the contact's number are gone nobody can. What it has is recorded.
+ * Asks the provider whether it has a message that was closed while nobody knew whether it was sent, as where the
+ * process ended between an attempt and its answer. Once its text and the contact's number are gone nobody can ask. What
+ * the provider has is recorded.
  * @throws StoreFailed, and when `stopping` aborts
  */
 export const findCopy = async (

@@ -62,7 +62,7 @@ export const sweep = async <Document extends Json>(
   return erased
 }
 
-/** To ask the store for each of the others would help nobody. */
+/** A store that fails at each document of a page is away: to ask it for those of other pages would help nobody. */
 const throwWhereAway = (page: ReadonlyArray<Entry>, failed: ReadonlyArray<unknown>): void => {
   const isAway = page.length > 0 && failed.filter((error) => error instanceof StoreFailed).length === page.length
   if (isAway) throw failed[0]

@@ -12,12 +12,11 @@ import { isDueAt, freeIn, isFreeIn, stepQueue, waiting, waitingOfAll, withNewest
 const lateWindow = 100
 const latePage = 500
 
-/**
- * So many of them are remembered then, and of one account, which leaves room for those of others; for so long in
- * milliseconds: others become late meanwhile.
- */
-const lateAhead = { most: 1_000, mostOfAccount: 750 }
-const lateAheadFor = 10_000
+/** Those that come next and are remembered, at most, and of one account: that leaves room for others. */
+const mostAhead = { inAll: 1_000, ofAccount: 750 }
+
+/** In milliseconds: for so long they are remembered, since others become late meanwhile. */
+const aheadFor = 10_000
 
 /**
  * In milliseconds: a first message that has been due for longer speeds up no first contact, and goes out with the late
@@ -82,7 +81,7 @@ export const lateSteps = async (
   shard.lateAhead = { steps: [], until: 0 }
   if (areFew && first.length < lateWindow) return [...first, ...found]
   const steps = newestOf([...first, ...(await newestLate(ports, shard, others, now))])
-  shard.lateAhead = { steps, until: ports.monotonic.now() + lateAheadFor }
+  shard.lateAhead = { steps, until: ports.monotonic.now() + aheadFor }
   return steps
 }
 
@@ -108,7 +107,7 @@ const newestLate = async (
 }
 
 const newestOf = (steps: ReadonlyArray<FollowUpDocument>): ReadonlyArray<FollowUpDocument> =>
-  withinAccounts(steps.toSorted(newestLeadFirst), [], lateAhead.mostOfAccount).slice(0, lateAhead.most)
+  withinAccounts(steps.toSorted(newestLeadFirst), [], mostAhead.ofAccount).slice(0, mostAhead.inAll)
 
 export const newestLeadFirst = (one: FollowUpDocument, other: FollowUpDocument): number =>
   one.started_at < other.started_at ? 1 : one.started_at > other.started_at ? -1 : 0

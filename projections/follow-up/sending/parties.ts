@@ -35,8 +35,8 @@ export type PartiesPorts = {
   readonly documents: Pick<Documents, 'find'>
   readonly clock: Clock
   readonly currentAccount: (id: AccountId) => Promise<Either<StoreFailure, AccountState>>
-  /** One that is held is read anew. */
   readonly senderOptOuts: SenderOptOuts
+  /** Where the sender is held it is read anew. */
   readonly currentHold: (id: AccountId) => Promise<Either<StoreFailure, SendingHoldState>>
 }
 

@@ -79,7 +79,7 @@ export const followConcurrently = (follower: ConcurrentFollower, ports: FollowPo
   }
 }
 
-/** `after`: up to there everything before it was taken. */
+/** `after`: the position before the event; all that stands up to there was taken. */
 type Unhandled = QueuedWork & { readonly event: RecordedEvent; readonly after: Position }
 
 type UnhandledEvents = {

@@ -12,8 +12,8 @@ export type FailingWork = {
   /** `work` is done, or nobody tries it any more. */
   readonly ended: (work: string) => void
   /**
-   * Why something is tried again, in words that hold no value: up to three different reasons, the newest first, with `;
-   * ` between. Undefined where nothing is.
+   * Why something is tried again, in words that hold no value: up to three different reasons, the newest first, with
+   * semicolons between. Undefined where nothing is.
    */
   readonly reason: () => string | undefined
 }
