@@ -98,7 +98,7 @@ const unhandledEvents = (): UnhandledEvents => {
   let taken = beginning
   let before = beginning
   const readTo = (position: Position): void => {
-    // On a server the events of one append may stand at one position.
+    // A batch often ends with an event of its own, which was added already.
     if (position > taken) before = taken
     taken = position
   }
