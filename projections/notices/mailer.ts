@@ -1,21 +1,21 @@
 import { aborted } from '../../domain/abortable.js'
+import { reasonOf, StatedFailure } from '../../domain/failure-reason.js'
 import { roundRobin } from '../../domain/round-robin.js'
 import type { AccountId, NoticeId } from '../../domain/ids.js'
 import type { Instant } from '../../domain/instant.js'
 import { notice } from '../../domain/notice.js'
+import { wakeUp, type WakeUp } from '../../domain/wake-up.js'
 import { findNotSetAside } from '../parking/not-set-aside.js'
 import { parkedWork, recordedBy, type ParkedUnderLease, type ParkedWork } from '../parking/parked-work.js'
 import type { Query } from '../ports.js'
 import { collectionOf } from '../projection.js'
 import { notices, type NoticeDocument } from '../read-models/notices.js'
-import { reasonOf, StatedFailure } from '../../domain/failure-reason.js'
 import { follow, type Follower, type RunningFollower } from '../subscriptions/follower.js'
 import type { LeasedFollower } from '../subscriptions/leased-follower.js'
 import { isEnding, type Lease } from '../subscriptions/leases.js'
 import { FailedForGood } from '../subscriptions/retries/retried-command.js'
 import { workWithRetry } from '../subscriptions/retries/retried-work.js'
 import { attemptNotice, type AttemptPorts } from './attempt.js'
-import { wakeUp, type WakeUp } from '../../domain/wake-up.js'
 
 type Mailer = {
   /** Mails what is due until the lease is ending and what was in flight has ended. */

@@ -1,11 +1,11 @@
 import { abortable } from '../../domain/abortable.js'
 import type { Category } from '../../domain/events.js'
 import { beginning, type Position } from '../../domain/event.js'
+import { reasonOf } from '../../domain/failure-reason.js'
 import type { EventBatch, EventStore, Logger } from '../../domain/ports.js'
 import { UndecodableEvent, type UndecodableEntry } from '../../domain/store-failed.js'
 import { CannotFollow } from '../projection.js'
 import { isLogged, type Backoff } from './retries/backoff.js'
-import { reasonOf } from '../../domain/failure-reason.js'
 
 /** What follows the log: where it begins and what it does with each batch. Either may throw, and is tried again. */
 export type Follower = {

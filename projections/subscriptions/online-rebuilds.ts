@@ -1,9 +1,9 @@
+import { reasonOf } from '../../domain/failure-reason.js'
 import type { Instant } from '../../domain/instant.js'
 import type { Clock, EventStore } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import type { Documents } from '../ports.js'
 import { collectionOf, type AnyProjection } from '../projection.js'
-import { reasonOf } from '../../domain/failure-reason.js'
 import type { RunningProjection } from './runner.js'
 
 /** The newest rebuild of a read model that this process began. `documents`: how many it has, once it is completed. */
