@@ -8,7 +8,7 @@ import { streamOf } from '../../domain/stream-name.js'
 import { webhook, type KnownWebhook } from '../../domain/webhook.js'
 import { mostCounted, type Documents } from '../ports.js'
 import { collectionOf } from '../projection.js'
-import { deliveries, queueOf } from '../read-models/deliveries.js'
+import { deliveries, queueOf, queueParts } from '../read-models/deliveries.js'
 import { readOrThrow } from '../subscriptions/retries/retried-command.js'
 
 /** What an e-mail says beside the facts of its notice. */
@@ -49,7 +49,7 @@ export const webhookContext = async (
 /** Until the worker has held them all, some still wait in the queue of the webhook: both are counted. */
 const waitingFor = async (documents: Documents, webhookId: WebhookId): Promise<number | undefined> => {
   if (!orThrow(await documents.exists(collectionOf(deliveries)))) return undefined
-  const queued = (['first', 'retry', 'caught-up'] as const).map((kind) => queueOf(webhookId, kind))
+  const queued = queueParts.map((part) => queueOf(webhookId, part))
   const parts = [
     { index: 'backlog', equals: [webhookId] },
     ...queued.map((queue) => ({ index: 'due', equals: [queue] })),

@@ -58,10 +58,13 @@ export type DeliveryDocument = {
 }
 
 /**
- * Where a due delivery waits in the queue of its webhook. Each kind of attempt has a part of its own, since first
- * attempts go before retries, and both before what is caught up with.
+ * The parts of the queue of a webhook, one for each kind of attempt, since first attempts go before retries, and both
+ * before what is caught up with.
  */
-export const queueOf = (webhook: WebhookId, attempt: 'first' | 'retry' | 'caught-up'): string => `${webhook}/${attempt}`
+export const queueParts = ['first', 'retry', 'caught-up'] as const
+
+/** Where a due delivery waits. */
+export const queueOf = (webhook: WebhookId, part: (typeof queueParts)[number]): string => `${webhook}/${part}`
 
 export const webhookOfQueue = (queue: string): WebhookId => queue.slice(0, queue.indexOf('/')) as WebhookId
 
@@ -168,9 +171,9 @@ const after = ({ excerpt: _excerpt, ...outcome }: AttemptOutcome) => ({
   last_outcome: outcome,
 })
 
-const due = (document: DeliveryDocument, attempt: 'retry' | 'caught-up', at: Instant): DeliveryDocument => ({
+const due = (document: DeliveryDocument, part: 'retry' | 'caught-up', at: Instant): DeliveryDocument => ({
   ...inState(document, 'due'),
-  queue: queueOf(document.webhook_id, attempt),
+  queue: queueOf(document.webhook_id, part),
   next_attempt_at: at,
   state_since: at,
 })

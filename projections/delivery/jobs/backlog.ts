@@ -5,7 +5,7 @@ import { findNotSetAside } from '../../parking/not-set-aside.js'
 import { cursorOf } from '../../pages.js'
 import type { Cursor } from '../../ports.js'
 import { collectionOf } from '../../projection.js'
-import { deliveries, queueOf, type DeliveryDocument } from '../../read-models/deliveries.js'
+import { deliveries, queueOf, queueParts, type DeliveryDocument } from '../../read-models/deliveries.js'
 import { isEnding } from '../../subscriptions/leases.js'
 import { loadOrThrow } from '../../subscriptions/retries/retried-command.js'
 import { notSetAside } from '../queue/due.js'
@@ -136,11 +136,11 @@ const throttle = ({ clock }: JobPorts, { lease }: WebhookQueue, count: number, r
 const receiverNow = async ({ commandHandler }: JobPorts, { webhookId }: WebhookQueue): Promise<WebhookState> =>
   (await loadOrThrow(commandHandler, webhook, webhookId)).state
 
-/** What waits for an attempt of the schedule and is not set aside, a batch of each kind. */
+/** What waits for an attempt of the schedule and is not set aside, a batch of each part of the queue. */
 const dueNow = async (ports: JobPorts, queue: WebhookQueue): Promise<Batch> => {
   const due: Array<DeliveryDocument> = []
-  for (const kind of ['first', 'retry', 'caught-up'] as const)
-    due.push(...(await notSetAside(ports, queue, 'due', queueOf(queue.webhookId, kind), batchSize)))
+  for (const part of queueParts)
+    due.push(...(await notSetAside(ports, queue, 'due', queueOf(queue.webhookId, part), batchSize)))
   return due
 }
 
