@@ -8,13 +8,8 @@ import { unreachable } from '../../domain/prelude.js'
 import { streamOf } from '../../domain/stream-name.js'
 import { triggers } from '../../domain/trigger.js'
 import type { Lease } from '../subscriptions/leases.js'
-import {
-  lastPositionOf,
-  loadOrThrow,
-  readOrThrow,
-  recordWithRetry,
-  type RetryPorts,
-} from '../subscriptions/retries/retried-command.js'
+import { loadOrThrow, readOrThrow } from '../subscriptions/retries/failed-for-good.js'
+import { lastPositionOf, recordWithRetry, type RetryPorts } from '../subscriptions/retries/retried-command.js'
 import type { Consent, ConsentAnswer, ConsentVerifier } from './consent-verifier.js'
 
 export type ConsentPorts = RetryPorts & {

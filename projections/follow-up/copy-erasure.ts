@@ -3,7 +3,8 @@ import type { MessageId } from '../../domain/ids.js'
 import { message, type MessageCommand } from '../../domain/message.js'
 import { nextCopyErasureAt } from '../../domain/retry-schedule.js'
 import type { Lease } from '../subscriptions/leases.js'
-import { loadOrThrow, recordedPosition } from '../subscriptions/retries/retried-command.js'
+import { loadOrThrow } from '../subscriptions/retries/failed-for-good.js'
+import { recordedPosition } from '../subscriptions/retries/retried-command.js'
 import type { SendingPorts } from './sending/attempt.js'
 
 /**

@@ -4,7 +4,7 @@ import type { PlaybookSettings } from '../../domain/playbook-settings.js'
 import type { CommandHandler } from '../../domain/ports.js'
 import { streamOf } from '../../domain/stream-name.js'
 import { settingsOf, type PlaybookVersions } from '../from-streams/playbook-versions.js'
-import { FailedForGood, readOrThrow } from '../subscriptions/retries/retried-command.js'
+import { FailedForGood, readOrThrow } from '../subscriptions/retries/failed-for-good.js'
 
 /** The settings by which an engagement goes. @throws FailedForGood, and where the store fails */
 export const settingsOrThrow = async (

@@ -18,12 +18,8 @@ import type { PlaybookVersions } from '../from-streams/playbook-versions.js'
 import type { Documents } from '../ports.js'
 import { usageIn } from '../read-models/messages.js'
 import type { Lease } from '../subscriptions/leases.js'
-import {
-  lastPositionOf,
-  loadOrThrow,
-  recordedPosition,
-  recordWithRetry,
-} from '../subscriptions/retries/retried-command.js'
+import { loadOrThrow } from '../subscriptions/retries/failed-for-good.js'
+import { lastPositionOf, recordedPosition, recordWithRetry } from '../subscriptions/retries/retried-command.js'
 import { checkConsent, type ConsentPorts } from './consent-check.js'
 import { closeLastMessage, withdrawMessage } from './last-messages.js'
 import { settingsOrThrow } from './engagement-settings.js'

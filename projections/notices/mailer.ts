@@ -13,7 +13,7 @@ import { notices, type NoticeDocument } from '../read-models/notices.js'
 import { follow, type Follower, type RunningFollower } from '../subscriptions/follower.js'
 import type { LeasedFollower } from '../subscriptions/leased-follower.js'
 import { isEnding, type Lease } from '../subscriptions/leases.js'
-import { FailedForGood } from '../subscriptions/retries/retried-command.js'
+import { FailedForGood } from '../subscriptions/retries/failed-for-good.js'
 import { workWithRetry } from '../subscriptions/retries/retried-work.js'
 import { attemptNotice, type AttemptPorts } from './attempt.js'
 

@@ -9,7 +9,7 @@ import { webhook, type KnownWebhook } from '../../domain/webhook.js'
 import { mostCounted, type Documents } from '../ports.js'
 import { collectionOf } from '../projection.js'
 import { deliveries, queueOf, queueParts } from '../read-models/deliveries.js'
-import { readOrThrow } from '../subscriptions/retries/retried-command.js'
+import { readOrThrow } from '../subscriptions/retries/failed-for-good.js'
 
 /** What an e-mail says beside the facts of its notice. */
 export type EmailContext = {

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { StoreFailed } from '../../domain/store-failed.js'
-import { FailedForGood } from '../subscriptions/retries/retried-command.js'
+import { FailedForGood } from '../subscriptions/retries/failed-for-good.js'
 import { finalReason } from './final-failure.js'
 
 /** What throws so often in a row does so again: a rule that has an error is no reason to try for ever. */

@@ -8,12 +8,8 @@ import { nextAttemptAt } from '../../../domain/retry-schedule.js'
 import { streamOf } from '../../../domain/stream-name.js'
 import { webhook, type KnownWebhook, type WebhookState } from '../../../domain/webhook.js'
 import { isEnding } from '../../subscriptions/leases.js'
-import {
-  loadOrThrow,
-  readOrThrow,
-  recordWithRetry,
-  type RetryPorts,
-} from '../../subscriptions/retries/retried-command.js'
+import { loadOrThrow, readOrThrow } from '../../subscriptions/retries/failed-for-good.js'
+import { recordWithRetry, type RetryPorts } from '../../subscriptions/retries/retried-command.js'
 import type { Attempt, AttemptEnd } from '../queue/attempts-in-flight.js'
 import { limitAfter } from '../queue/concurrency.js'
 import type { WebhookQueue } from '../queue/webhook-queue.js'

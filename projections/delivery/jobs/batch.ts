@@ -10,7 +10,8 @@ import type { DeliveryDocument } from '../../read-models/deliveries.js'
 import type { Backoff } from '../../subscriptions/retries/backoff.js'
 import { guardedCommandHandler } from '../../subscriptions/lease-guard.js'
 import type { LeasedFollower } from '../../subscriptions/leased-follower.js'
-import { FailedForGood, lastPositionOf } from '../../subscriptions/retries/retried-command.js'
+import { FailedForGood } from '../../subscriptions/retries/failed-for-good.js'
+import { lastPositionOf } from '../../subscriptions/retries/retried-command.js'
 import type { ExpectedKind, WebhookQueue } from '../queue/webhook-queue.js'
 
 /** What the jobs need: reconciling a backlog, and carrying out a bulk resend. */

@@ -15,7 +15,7 @@ import { deliveries, type DeliveryDocument } from '../../read-models/deliveries.
 import { resends, type ResendDocument } from '../../read-models/resends.js'
 import { guardedCommandHandler } from '../../subscriptions/lease-guard.js'
 import { isEnding } from '../../subscriptions/leases.js'
-import { FailedForGood, loadOrThrow } from '../../subscriptions/retries/retried-command.js'
+import { FailedForGood, loadOrThrow } from '../../subscriptions/retries/failed-for-good.js'
 import { notSetAside } from '../queue/due.js'
 import type { WebhookQueue } from '../queue/webhook-queue.js'
 import { batchSize, executeOnBatch, type JobPorts } from './batch.js'

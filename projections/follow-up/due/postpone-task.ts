@@ -4,7 +4,8 @@ import { message } from '../../../domain/message.js'
 import { postpone } from '../../../domain/postponement.js'
 import type { Clock } from '../../../domain/ports.js'
 import type { Lease } from '../../subscriptions/leases.js'
-import { loadOrThrow, recordedPosition, type RetryPorts } from '../../subscriptions/retries/retried-command.js'
+import { loadOrThrow } from '../../subscriptions/retries/failed-for-good.js'
+import { recordedPosition, type RetryPorts } from '../../subscriptions/retries/retried-command.js'
 import { isMessageId, type TaskId } from './due-in-shard.js'
 
 /**

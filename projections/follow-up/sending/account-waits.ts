@@ -15,13 +15,8 @@ import { waitingRangeOf } from '../../read-models/contact-shards.js'
 import { usageIn } from '../../read-models/messages.js'
 import type { LeasedFollower } from '../../subscriptions/leased-follower.js'
 import { isEnding, type Lease } from '../../subscriptions/leases.js'
-import {
-  FailedForGood,
-  lastPositionOf,
-  readOrThrow,
-  recordWithRetry,
-  type RetryPorts,
-} from '../../subscriptions/retries/retried-command.js'
+import { FailedForGood, readOrThrow } from '../../subscriptions/retries/failed-for-good.js'
+import { lastPositionOf, recordWithRetry, type RetryPorts } from '../../subscriptions/retries/retried-command.js'
 import { workWithRetry } from '../../subscriptions/retries/retried-work.js'
 import type { FollowUpReads } from '../due/bounded-reads.js'
 import { isMessageId, type DueInShard, type TaskId } from '../due/due-in-shard.js'

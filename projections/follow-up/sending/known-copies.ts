@@ -5,7 +5,7 @@ import { orThrow } from '../../../domain/store-failed.js'
 import type { Documents } from '../../ports.js'
 import { collectionOf } from '../../projection.js'
 import { messages } from '../../read-models/messages.js'
-import { loadOrThrow } from '../../subscriptions/retries/retried-command.js'
+import { loadOrThrow } from '../../subscriptions/retries/failed-for-good.js'
 
 export type KnownCopiesPorts = {
   readonly commandHandler: CommandHandler

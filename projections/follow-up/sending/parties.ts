@@ -11,7 +11,7 @@ import { streamOf } from '../../../domain/stream-name.js'
 import type { Documents } from '../../ports.js'
 import { collectionOf } from '../../projection.js'
 import { messages, type MessageDocument } from '../../read-models/messages.js'
-import { FailedForGood, loadOrThrow, readOrThrow } from '../../subscriptions/retries/retried-command.js'
+import { FailedForGood, loadOrThrow, readOrThrow } from '../../subscriptions/retries/failed-for-good.js'
 import type { SenderOptOuts } from '../../from-streams/sender-opt-outs.js'
 
 /** Whom a message would go to, and on whose behalf, as they are now. */

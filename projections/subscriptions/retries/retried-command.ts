@@ -2,14 +2,15 @@ import type { Aggregate, CausingEvent } from '../../../domain/aggregate.js'
 import type { Decider } from '../../../domain/decider.js'
 import type { Position } from '../../../domain/event.js'
 import type { DomainEvent } from '../../../domain/events.js'
-import type { AnyCommand, CommandHandler, CommandResult, Ids, Logger, StoreFailure } from '../../../domain/ports.js'
 import { StatedFailure } from '../../../domain/failure-reason.js'
+import type { AnyCommand, CommandHandler, CommandResult, Ids, Logger } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
-import { isTransient, orThrow, StoreFailed } from '../../../domain/store-failed.js'
+import { isTransient, StoreFailed } from '../../../domain/store-failed.js'
 import { streamOf } from '../../../domain/stream-name.js'
-import { isLogged, type Backoff } from './backoff.js'
 import { guardedCommandHandler } from '../lease-guard.js'
 import { isEnding, type Lease } from '../leases.js'
+import { isLogged, type Backoff } from './backoff.js'
+import { FailedForGood, isPermanent } from './failed-for-good.js'
 import type { FailingWork } from './failing-work.js'
 
 export type RetryPorts = {
@@ -28,37 +29,6 @@ type Recording<State> = {
   /** What brought it about, where its stream begins with it; left out, it is the last event of the stream. */
   readonly cause?: CausingEvent
 }
-
-/** Trying again gives the same: the stream can't be decoded, or never takes what is to be recorded in it. */
-export class FailedForGood extends StoreFailed {
-  readonly stream: string
-
-  constructor(stream: string, failure: Permanent) {
-    super(failure)
-    this.stream = stream
-  }
-}
-
-/**
- * What was read of a stream.
- * @throws FailedForGood where it can't be decoded, and StoreFailed, `unavailable`
- */
-export const readOrThrow = <A>(stream: string, result: Either<StoreFailure, A>): A => {
-  if (E.isLeft(result) && isPermanent(result.left)) throw new FailedForGood(stream, result.left)
-  return orThrow(result)
-}
-
-/** An aggregate as its stream is now. @throws as `readOrThrow` */
-export const loadOrThrow = async <
-  State,
-  Command extends AnyCommand,
-  Event extends DomainEvent,
-  Refusal extends { readonly kind: string },
->(
-  { load }: Pick<CommandHandler, 'load'>,
-  decider: Decider<State, Command, Event, Refusal>,
-  id: string,
-): Promise<Aggregate<State>> => readOrThrow(streamOf(decider, id), await load(decider, id))
 
 /**
  * Executes a command until the store takes it: what went out can't be called back, so its outcome is recorded however
@@ -135,7 +105,3 @@ export const recordedPosition = async <
 /** The position of the last event that a command recorded; undefined where it recorded none. */
 export const lastPositionOf = (recorded: CommandResult<unknown> | undefined): Position | undefined =>
   recorded?.events.at(-1)?.position
-
-type Permanent = Extract<StoreFailure, { readonly kind: 'corrupt' }>
-
-const isPermanent = (failure: { readonly kind: string }): failure is Permanent => failure.kind === 'corrupt'
