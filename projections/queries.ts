@@ -108,8 +108,6 @@ export const queries = ({ store, documents, hasPendingReactions }: QueryPorts): 
     return read.right.events.length <= mostConfirmed ? E.right(contactOf(folded)) : E.left(contactLate)
   }
 
-  const missingIn = missingAmong(documents)
-
   const find = findThere(documents)
 
   const page: Queries['page'] = async <Document extends Json>(projection: Projection<Document>, query: Query) => {
@@ -132,31 +130,40 @@ export const queries = ({ store, documents, hasPendingReactions }: QueryPorts): 
     return E.right(all as unknown as ReadonlyArray<Document>)
   }
 
-  const byKey: Queries['byKey'] = async <Document extends Json>(projection: Projection<Document>, key: string) => {
+  const byKeys: Queries['byKeys'] = async <Document extends Json>(
+    projection: Projection<Document>,
+    keys: ReadonlyArray<string>,
+  ) => {
     const collection = collectionOf(projection)
-    const found = await documents.get(collection, [key])
+    const got = await documents.get(collection, keys)
+    const found = await unlessMissing(documents, collection, got, ({ size }) => size)
     if (E.isLeft(found)) return found
-    const missing = found.right.size > 0 ? undefined : await missingIn(collection)
+    const there = [...found.right.values()].flatMap(({ document }) => document ?? [])
     // A collection holds what its own projection made.
-    return missing === undefined ? E.right(found.right.get(key)?.document as Document | undefined) : E.left(missing)
+    return E.right(there as unknown as ReadonlyArray<Document>)
+  }
+
+  const byKey: Queries['byKey'] = async (projection, key) => {
+    const found = await byKeys(projection, [key])
+    return E.isLeft(found) ? found : E.right(found.right[0])
+  }
+
+  const values: Queries['values'] = async (projection, index) => {
+    const collection = collectionOf(projection)
+    const found = await documents.values(collection, index)
+    return unlessMissing(documents, collection, found, ({ length }) => length)
   }
 
   const count: Queries['count'] = async (projection, part) => {
     const collection = collectionOf(projection)
     const counted = await documents.count(collection, { ...part, limit: mostCounted })
-    if (E.isLeft(counted)) return counted
-    const missing = counted.right > 0 ? undefined : await missingIn(collection)
-    return missing === undefined ? counted : E.left(missing)
+    return unlessMissing(documents, collection, counted, (number) => number)
   }
 
-  const usage: Queries['usage'] = async (account, month) => {
-    const used = await usageIn(documents, account, month)
-    if (E.isLeft(used)) return used
-    const missing = used.right.messages > 0 ? undefined : await missingIn(collectionOf(messages))
-    return missing === undefined ? used : E.left(missing)
-  }
+  const usage: Queries['usage'] = async (account, month) =>
+    unlessMissing(documents, collectionOf(messages), await usageIn(documents, account, month), (used) => used.messages)
 
-  return { contactById, page, byKey, count, usage, list, ...manyAtOnce(documents) }
+  return { contactById, page, list, byKeys, byKey, values, count, usage }
 }
 
 /**
@@ -164,48 +171,23 @@ export const queries = ({ store, documents, hasPendingReactions }: QueryPorts): 
  */
 export const findThere =
   (documents: Pick<Documents, 'find' | 'exists'>): Documents['find'] =>
-  async (collection, query) => {
-    const found = await documents.find(collection, query)
-    if (E.isLeft(found) || found.right.length > 0) return found
-    const missing = await missingAmong(documents)(collection)
-    return missing === undefined ? found : E.left(missing)
-  }
+  async (collection, query) =>
+    unlessMissing(documents, collection, await documents.find(collection, query), ({ length }) => length)
 
 /**
  * Where nothing is found the collection itself may be missing: it is being built, or a newer version of the read model
- * replaced it.
+ * replaced it. `size`: of what was found.
  */
-const missingAmong =
-  (documents: Pick<Documents, 'exists'>) =>
-  async (collection: Collection): Promise<StoreFailure | undefined> => {
-    const isThere = await documents.exists(collection)
-    if (E.isLeft(isThere)) return isThere.left
-    if (isThere.right) return undefined
-    return { kind: 'unavailable', reason: `${collection.name} is being built, or was replaced by another version` }
-  }
-
-const manyAtOnce = (documents: Documents): Pick<Queries, 'byKeys' | 'values'> => {
-  const missingIn = missingAmong(documents)
-
-  const byKeys: Queries['byKeys'] = async <Document extends Json>(
-    projection: Projection<Document>,
-    keys: ReadonlyArray<string>,
-  ) => {
-    const collection = collectionOf(projection)
-    const found = await documents.get(collection, keys)
-    if (E.isLeft(found)) return found
-    const missing = found.right.size > 0 ? undefined : await missingIn(collection)
-    const there = [...found.right.values()].flatMap(({ document }) => document ?? [])
-    return missing === undefined ? E.right(there as unknown as ReadonlyArray<Document>) : E.left(missing)
-  }
-
-  const values: Queries['values'] = async (projection, index) => {
-    const collection = collectionOf(projection)
-    const found = await documents.values(collection, index)
-    if (E.isLeft(found)) return found
-    const missing = found.right.length > 0 ? undefined : await missingIn(collection)
-    return missing === undefined ? found : E.left(missing)
-  }
-
-  return { byKeys, values }
+const unlessMissing = async <Found>(
+  { exists }: Pick<Documents, 'exists'>,
+  collection: Collection,
+  found: Either<StoreFailure, Found>,
+  size: (found: Found) => number,
+): Promise<Either<StoreFailure, Found>> => {
+  if (E.isLeft(found) || size(found.right) > 0) return found
+  const isThere = await exists(collection)
+  if (E.isLeft(isThere)) return isThere
+  if (isThere.right) return found
+  const reason = `${collection.name} is being built, or was replaced by another version`
+  return E.left({ kind: 'unavailable', reason })
 }
