@@ -48,8 +48,8 @@ export const contactAsOf = async (
   for (let wanted = 2 * recentEvents; ; wanted *= 2) {
     const first = recent[0]?.revision ?? 0
     // Of a contact that was erased nothing may be left but that, and the read model may still show it.
-    const erased = recent.findIndex(({ type }) => type === 'ContactErased')
-    if (erased === 0 || (recent[erased]?.position ?? position) < position) return E.right(undefined)
+    const erased = recent.find(({ type }) => type === 'ContactErased')
+    if (erased !== undefined && (erased === recent[0] || erased.position < position)) return E.right(undefined)
     if (isWhole && first > 0) return E.left(headless)
     if (first === 0) return E.right(contactFrom(recent.filter((event) => event.position < position)))
     const found = shown && broughtTo(position, shown, recent)

@@ -65,8 +65,12 @@ const longestWait = 2_000
 
 export const accountWaits = (ports: Ports, shard: DueInShard, shared: SharedReads): AccountWaits => {
   const { lease } = shard
-  const message = 'what waits for accounts could not be read'
-  const retried = { lease, name: `waits of ${lease.name}`, message, fields: { shard: lease.name } }
+  const retried = {
+    lease,
+    name: `waits of ${lease.name}`,
+    message: 'what waits for accounts could not be read',
+    fields: { shard: lease.name },
+  }
   /** The part of one account after that of another. */
   const passes = new Map<string, Pass>()
   const added = wakeUp()
