@@ -18,9 +18,6 @@ const lastInstant = Date.parse('9999-12-31T23:59:59.999Z')
 export const later = (instant: Instant, milliseconds: number): Instant =>
   instantOf(Math.min(millisecondsOf(instant) + milliseconds, lastInstant))
 
-const timestamp =
-  /^(\d{4}-\d{2}-\d{2})(?:[Tt ]([01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:[.,]\d{1,9})?)?(Z|z|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)?)?$/
-
 /** The latest of those that there are. */
 export const latest = <First extends Instant | undefined>(
   first: First,
@@ -54,14 +51,17 @@ export const nextMonthAfter = (instant: Instant): Instant => monthAfter(instant,
 export const monthsUntil = (instant: Instant, count: number): ReadonlyArray<string> =>
   Array.from({ length: count }, (_, index) => monthOf(monthAfter(instant, -index)))
 
+const timestamp =
+  /^(\d{4}-\d{2}-\d{2})(?:[Tt ](?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:[.,]\d{1,9})?)?(Z|z|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)?)?$/
+
 /** The instant that an ISO 8601 text names; undefined when it names none. Without an offset it is read as UTC. */
 export const instantFromText = (text: string): Instant | undefined => {
   const match = timestamp.exec(text)
   const day = match?.[1]
   if (match === null || day === undefined || !isRealDate(day)) return undefined
   if (text.length === 10) return `${text}T00:00:00.000Z` as Instant
-  const offset = match[3] ?? 'Z'
-  const time = text.slice(11, text.length - (match[3]?.length ?? 0)).replace(',', '.')
+  const offset = match[2] ?? 'Z'
+  const time = text.slice(11, text.length - (match[2]?.length ?? 0)).replace(',', '.')
   const milliseconds = Date.parse(`${day}T${time}${fullOffset(offset)}`)
   const instant = Number.isNaN(milliseconds) ? undefined : instantOf(milliseconds)
   // An offset can carry the last night of the year 9999 over into one that has five digits.
