@@ -366,6 +366,16 @@ whereThereIsOne('standard output that takes nothing any more ends a replay with 
   t.regex(stderr(), /^leadloop can't write to standard output\. ENOSPC/)
 })
 
+whereThereIsOne('a file that finds no more room ends a replay that follows with 1 and a sentence', async (t) => {
+  // Little at a time: so little that a stream would take it and fail later.
+  const follow = ['--follow', '--type', 'AccountOpened', '--out', fullDisk]
+  for (const [format, whatFailed] of Object.entries({ jsonl: '', csv: '--out: ' })) {
+    const ended = await replay(...follow, '--format', format)
+    t.is(ended.code, 1)
+    t.is(ended.stderr, `leadloop can't replay. ${whatFailed}ENOSPC: no space left on device, write.\n`)
+  }
+})
+
 test('who is told nothing any more gets the exit code that was due', async (t) => {
   const closed = 'exec 3>&1; { "$0" "$@" 2>&1; echo "ended with $?" >&3; } | true'
   const { said } = launchLeadloopBy(closed, ['replay', '--after', 'x'], { DATA_DIR: directory.path })

@@ -1,9 +1,6 @@
 import { stringify } from 'csv-stringify/sync'
 import { once } from 'node:events'
-import { createWriteStream } from 'node:fs'
-import { rename, rm } from 'node:fs/promises'
-import type { Writable } from 'node:stream'
-import { finished } from 'node:stream/promises'
+import { open, rename, rm } from 'node:fs/promises'
 import { replayedFields, type ReplayedEvent } from '../../analysis/replay.js'
 
 export const replayFormats = ['jsonl', 'csv', 'parquet'] as const
@@ -34,28 +31,20 @@ export const replayOutput = async (
 
 type TextOutput = Pick<ReplayOutput, 'end' | 'discard'> & { readonly write: (text: string) => Promise<void> }
 
-const writingTo =
-  (stream: Writable) =>
-  async (text: string): Promise<void> => {
-    if (text !== '' && !stream.write(text)) await once(stream, 'drain')
-  }
-
 const standardOutput = (): TextOutput => ({
-  write: writingTo(process.stdout),
+  write: async (text) => {
+    if (text !== '' && !process.stdout.write(text)) await once(process.stdout, 'drain')
+  },
   end: () => Promise.resolve(),
   discard: () => Promise.resolve(),
 })
 
 /** The file has its name from the beginning, and keeps what was written whatever comes. */
 const growingFile = async (file: string): Promise<TextOutput> => {
-  const stream = createWriteStream(file)
-  // It opens by itself: where its folder is not there it fails, while nobody listens unless somebody waits here.
-  await once(stream, 'open')
-  const end = async (): Promise<void> => {
-    stream.end()
-    await finished(stream)
-  }
-  return { write: writingTo(stream), end, discard: end }
+  // Not a stream: one fails while nobody waits for it, which would end the process.
+  const handle = await open(file, 'w')
+  const end = (): Promise<void> => handle.close()
+  return { write: (text) => handle.writeFile(text), end, discard: end }
 }
 
 /** The file has its name once it is whole. */
@@ -81,13 +70,16 @@ const jsonLinesTo = ({ write, ...rest }: TextOutput): ReplayOutput => ({
 })
 
 /** RFC 4180; `data` is JSON text. */
-const csvTo = ({ write, ...rest }: TextOutput): ReplayOutput => {
-  const header = write(stringify([[...replayedFields]]))
+const csvTo = async ({ write, discard, ...rest }: TextOutput): Promise<ReplayOutput> => {
+  try {
+    await write(stringify([[...replayedFields]]))
+  } catch (error) {
+    await discard()
+    throw error
+  }
   return {
-    write: async (events) => {
-      await header
-      await write(stringify(events.map((event) => ({ ...event, data: JSON.stringify(event.data) }))))
-    },
+    write: (events) => write(stringify(events.map((event) => ({ ...event, data: JSON.stringify(event.data) })))),
+    discard,
     ...rest,
   }
 }
