@@ -12,29 +12,25 @@ import { approximateBytes } from '../../domain/approximate-size.js'
 import type { Position } from '../../domain/event.js'
 import type { Category, RecordedEvent } from '../../domain/events.js'
 import type { Instant } from '../../domain/instant.js'
-import type { Appended, EventBatch, EventStore, MonotonicClock, StoreFailure } from '../../domain/ports.js'
+import type { EventBatch, EventStore, MonotonicClock, StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
-import { orThrow, StoreFailed } from '../../domain/store-failed.js'
+import { orThrow } from '../../domain/store-failed.js'
 import { backoffAfter } from '../../projections/subscriptions/retries/backoff.js'
 import { liveSubscription } from '../in-process/live-subscription.js'
 import { readByPages, readLastByPages } from '../in-process/stream-pages.js'
 import { monotonicClock } from '../node/monotonic-clock.js'
-import { appendsOfThisProcess } from './client/appends-in-flight.js'
 import { completeRead } from './complete-read.js'
 import { ofLeader, type Connection } from './client/connection.js'
 import { refuseTooOld } from './client/server-version.js'
 import { decodeEvent, encodeEvent, isEncodable, positionFrom } from './event-codec.js'
 import { resubscribingReader } from './log/resubscribing-reader.js'
-import type { ReconnectingClient } from './client/reconnecting-client.js'
 import { savedCheckpoints } from './saved-checkpoints.js'
 import { retryingWith, standardRetryPolicy, withoutConflict, type Retry, type RetryPolicy } from './retry.js'
 import { sharedTail } from './log/shared-tail.js'
+import { streamCalls, type StreamCalls } from './stream-calls.js'
 import { truncations, type IsTruncated } from './truncations.js'
 
 export type EventStoreDb = EventStore & { readonly close: () => Promise<void> }
-
-/** Events that the driver buffers of a read. */
-const bufferSize = 500
 
 /** The `EventStore` port on EventStoreDB. */
 export const eventStoreDb = (
@@ -47,8 +43,9 @@ export const eventStoreDb = (
   setMaxListeners(0, stopping.signal)
   const retry = retryingWith(policy, monotonic, stopping.signal)
   const reader = resubscribingReader(connection.reads, policy, monotonic)
-  const { read, readLast, head, newestTime } = readsOf(connection, retry, stopping.signal)
-  const { truncate, after: truncatedAfter } = truncations(connection, retry, stopping.signal)
+  const calls = streamCalls(connection, retry, stopping.signal)
+  const { head, newestTime } = logEnd(connection, retry, stopping.signal)
+  const { truncate, after: truncatedAfter } = truncations(calls)
 
   /** Asked for ever; undefined when the signal aborts. */
   const withRetry = async <A>(
@@ -93,9 +90,8 @@ export const eventStoreDb = (
   }
 
   return {
-    read,
-    readLast,
-    append: appendsOf(connection, retry),
+    ...streamReads(calls),
+    append: appendsOf(calls),
     subscribe,
     history,
     head,
@@ -107,7 +103,7 @@ export const eventStoreDb = (
     },
     // Its files are the server's: a scavenge takes out of them what was truncated.
     purge: () => Promise.resolve(E.right(true)),
-    ...savedCheckpoints(connection, retry, stopping.signal),
+    ...savedCheckpoints(calls),
     positionUnit: 'bytes',
     close: async () => {
       stopping.abort()
@@ -124,30 +120,28 @@ async function* leftIn(batches: AsyncIterable<EventBatch>, isTruncated: IsTrunca
 }
 
 const appendsOf =
-  ({ appends }: Connection, retry: Retry): EventStore['append'] =>
-  (stream, expected, events) => {
+  ({ write }: StreamCalls): EventStore['append'] =>
+  async (stream, expected, events) => {
     if (!events.every(isEncodable))
-      return Promise.resolve(E.left({ kind: 'corrupt', reason: 'an event has no type, or an id that is no UUID' }))
-    if (exceedsLargestAppend(events)) return Promise.resolve(E.left(tooLargeAppend))
+      return E.left({ kind: 'corrupt', reason: 'an event has no type, or an id that is no UUID' })
+    if (exceedsLargestAppend(events)) return E.left(tooLargeAppend)
     const batch = events.map(encodeEvent)
-    const bytes = approximateBytes(batch)
     const expectedRevision = expected === 'no-stream' ? NO_STREAM : BigInt(expected)
     // A retry sends the same ids at the same revision: what was written already is then answered and not written again.
-    const append = async (): Promise<Appended> => {
-      const { nextExpectedRevision, position } = await appendsOfThisProcess.send(bytes, () =>
-        appends.current().appendToStream(stream, batch, { expectedRevision }),
-      )
-      // Without a position these very events were deleted since, and there is none to wait for.
-      return { revision: Number(nextExpectedRevision), position: positionFrom(position) }
-    }
-    return appendsOfThisProcess.track(() => retry(appends, append))
+    const appended = await write(approximateBytes(batch), (client) =>
+      client.appendToStream(stream, batch, { expectedRevision }),
+    )
+    if (E.isLeft(appended)) return appended
+    const { nextExpectedRevision, position } = appended.right
+    // Without a position these very events were deleted since, and there is none to wait for.
+    return E.right({ revision: Number(nextExpectedRevision), position: positionFrom(position) })
   }
 
-const readsOf = (
+const logEnd = (
   { reads }: Connection,
   retry: Retry,
   stopping: AbortSignal,
-): Pick<EventStore, 'read' | 'readLast' | 'head' | 'newestTime'> => {
+): Pick<EventStore, 'head' | 'newestTime'> => {
   const newest = async <A>(maxCount: number, of: (events: ReadonlyArray<AllStreamResolvedEvent>) => A | Promise<A>) => {
     const last = { direction: BACKWARDS, fromPosition: END, maxCount, ...ofLeader } as const
     const answer = await retry(reads, async (cancellation) =>
@@ -156,7 +150,6 @@ const readsOf = (
     return E.isLeft(answer) ? E.left(withoutConflict(answer.left)) : answer
   }
   return {
-    ...streamReads(reads, retry, stopping),
     // Whatever follows the log asks for its head first. On a server that is too old it would never come to the end of
     // the history.
     head: () =>
@@ -174,27 +167,10 @@ const timeIn = (resolved: AllStreamResolvedEvent): Instant | undefined => {
   return entry === undefined || 'failure' in entry ? undefined : entry.time
 }
 
-/** Each page is a call of its own, with its own time limit. */
-const streamReads = (
-  reads: ReconnectingClient,
-  retry: Retry,
-  stopping: AbortSignal,
-): Pick<EventStore, 'read' | 'readLast'> => {
+const streamReads = ({ readPage }: StreamCalls): Pick<EventStore, 'read' | 'readLast'> => {
   const page = async (stream: string, options: ReadStreamOptions) => {
-    const answer = await retry<ReadonlyArray<RecordedEvent>>(
-      reads,
-      async (cancellation) => {
-        const resolved = await completeRead<ResolvedEvent>(
-          reads,
-          (client) => client.readStream(stream, { ...options, ...ofLeader }, { highWaterMark: bufferSize }),
-          cancellation,
-          stopping,
-        )
-        return resolved.map(ownEvent)
-      },
-      [],
-    )
-    return E.isLeft(answer) ? E.left(withoutConflict(answer.left)) : answer
+    const resolved = await readPage(stream, options)
+    return E.isLeft(resolved) ? resolved : ownEvents(resolved.right)
   }
   return {
     read: readByPages((stream, from, limit) => page(stream, { fromRevision: BigInt(from), maxCount: limit })),
@@ -204,11 +180,15 @@ const streamReads = (
   }
 }
 
-/** @throws StoreFailed */
-const ownEvent = (resolved: ResolvedEvent): RecordedEvent => {
-  const entry = decodeEvent(resolved)
-  if (entry === undefined)
-    throw new StoreFailed({ kind: 'corrupt', reason: 'a stream of ours holds an event that is not ours' })
-  if ('failure' in entry) throw new StoreFailed(entry.failure)
-  return entry
+/** Left where one of them can't be decoded, or is none of ours. */
+const ownEvents = (resolved: ReadonlyArray<ResolvedEvent>): Either<StoreFailure, ReadonlyArray<RecordedEvent>> => {
+  const events: Array<RecordedEvent> = []
+  for (const one of resolved) {
+    const entry = decodeEvent(one)
+    if (entry === undefined)
+      return E.left({ kind: 'corrupt', reason: 'a stream of ours holds an event that is not ours' })
+    if ('failure' in entry) return E.left(entry.failure)
+    events.push(entry)
+  }
+  return E.right(events)
 }

@@ -1,15 +1,13 @@
-import { ANY, BACKWARDS, END, jsonEvent, START, type AppendResult, type ResolvedEvent } from '@eventstore/db-client'
+import { ANY, BACKWARDS, END, jsonEvent, START } from '@eventstore/db-client'
 import type { Position, Recorded } from '../../domain/event.js'
 import type { Category } from '../../domain/events.js'
 import type { StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { categoryOf } from '../../domain/stream-name.js'
 import type { Truncation } from '../in-process/log-tail.js'
-import { appendsOfThisProcess } from './client/appends-in-flight.js'
-import { completeRead } from './complete-read.js'
-import { ofLeader, type Connection } from './client/connection.js'
 import { positionFrom } from './event-codec.js'
-import { withoutConflict, type Retry } from './retry.js'
+import { withoutConflict } from './retry.js'
+import type { StreamCalls } from './stream-calls.js'
 
 /** Held an event for each truncation, whatever its category, of older versions. */
 const olderLog = 'truncation-log'
@@ -48,36 +46,24 @@ type Truncations = {
   ) => Promise<Either<StoreFailure, IsTruncated>>
 }
 
-export const truncations = ({ appends, reads }: Connection, retry: Retry, stopping: AbortSignal): Truncations => {
-  const send = async (write: () => Promise<AppendResult>): Promise<Either<StoreFailure, Position>> => {
-    const sent = await appendsOfThisProcess.track(() =>
-      retry(appends, () => appendsOfThisProcess.send(eventSize, write)),
-    )
+export const truncations = ({ readPage, write }: StreamCalls): Truncations => {
+  const send = async (begin: Parameters<StreamCalls['write']>[1]): Promise<Either<StoreFailure, Position>> => {
+    const sent = await write(eventSize, begin)
     return E.isLeft(sent) ? E.left(withoutConflict(sent.left)) : E.right(positionFrom(sent.right.position))
-  }
-  const page = async (
-    from: string,
-    options: Parameters<ReturnType<typeof reads.current>['readStream']>[1],
-  ): Promise<Either<StoreFailure, ReadonlyArray<ResolvedEvent>>> => {
-    const answer = await retry<ReadonlyArray<ResolvedEvent>>(
-      reads,
-      (cancellation) =>
-        completeRead(reads, (client) => client.readStream(from, { ...options, ...ofLeader }), cancellation, stopping),
-      [],
-    )
-    return E.isLeft(answer) ? E.left(withoutConflict(answer.left)) : answer
   }
 
   /** Named first: what is truncated and not named would be given to whoever reads the whole log. */
   const name = async (truncated: string, before: number): Promise<Either<StoreFailure, unknown>> => {
     const log = logOf(categoryOf(truncated))
-    const newest = await page(log, { direction: BACKWARDS, fromRevision: END, maxCount: 1 })
+    const newest = await readPage(log, { direction: BACKWARDS, fromRevision: END, maxCount: 1 })
     if (E.isLeft(newest)) return newest
-    const limit = () => appends.current().setStreamMetadata(log, { maxCount: mostKnown })
-    const limited = newest.right.length === 0 ? await send(limit) : E.right(undefined)
+    const limited =
+      newest.right.length > 0
+        ? E.right(undefined)
+        : await send((client) => client.setStreamMetadata(log, { maxCount: mostKnown }))
     if (E.isLeft(limited)) return limited
     const event = jsonEvent({ type: 'StreamTruncated', data: { stream: truncated, before } })
-    return send(() => appends.current().appendToStream(log, event, { expectedRevision: ANY }))
+    return send((client) => client.appendToStream(log, event, { expectedRevision: ANY }))
   }
 
   /** Adds to `known`, by stream, the revision before which it was truncated, as a log tells it after a position. */
@@ -89,7 +75,7 @@ export const truncations = ({ appends, reads }: Connection, retry: Retry, stoppi
   ): Promise<Either<StoreFailure, undefined>> => {
     let from: bigint | typeof END = END
     while (!signal.aborted) {
-      const read = await page(log, { direction: BACKWARDS, fromRevision: from, maxCount: pageSize })
+      const read = await readPage(log, { direction: BACKWARDS, fromRevision: from, maxCount: pageSize })
       if (E.isLeft(read)) return read
       const newer = read.right.filter(({ event }) => positionFrom(event?.position) > position)
       for (const { event } of newer) {
@@ -105,16 +91,16 @@ export const truncations = ({ appends, reads }: Connection, retry: Retry, stoppi
 
   return {
     truncate: async ({ stream: truncated, before }) => {
-      const first = await page(truncated, { fromRevision: START, maxCount: 1 })
+      const first = await readPage(truncated, { fromRevision: START, maxCount: 1 })
       if (E.isLeft(first)) return first
       const revision = first.right[0]?.event?.revision
       if (revision === undefined || revision >= BigInt(before)) return E.right(undefined)
-      const closing = await page(truncated, { fromRevision: BigInt(before), maxCount: 1 })
+      const closing = await readPage(truncated, { fromRevision: BigInt(before), maxCount: 1 })
       if (E.isLeft(closing)) return closing
       if (closing.right[0]?.event?.revision !== BigInt(before)) return E.right(undefined)
       const named = await name(truncated, before)
       if (E.isLeft(named)) return named
-      return send(() => appends.current().setStreamMetadata(truncated, { truncateBefore: before }))
+      return send((client) => client.setStreamMetadata(truncated, { truncateBefore: before }))
     },
     after: async (position, categories, signal) => {
       const known = new Map<string, number>()

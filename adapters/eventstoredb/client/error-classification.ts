@@ -1,6 +1,5 @@
 import { convertToCommandError, ErrorType, isCommandError } from '@eventstore/db-client'
 import type { Conflict, StoreFailure } from '../../../domain/ports.js'
-import { StoreFailed } from '../../../domain/store-failed.js'
 import { tlsRefusal } from '../../node/tls-refusal.js'
 import { NotAppended, TooManyUnanswered } from './appends-in-flight.js'
 
@@ -51,7 +50,6 @@ const permanentMessage = /could not recognize (badrequest|maximumappendeventsize
 
 /** The one place where errors of the driver become failures of the port. */
 export const classify = (error: unknown): ErrorClass => {
-  if (error instanceof StoreFailed) return { kind: 'permanent', failure: { kind: 'corrupt', reason: error.message } }
   if (error instanceof ReadInterrupted) return timedOut
   if (error instanceof ServerTooOld) return tooOld
   if (error instanceof NotAppended) return { kind: 'permanent', failure: { kind: 'conflict' } }

@@ -24,7 +24,6 @@ import {
   timedOut,
   type ErrorClass,
 } from '../../../adapters/eventstoredb/client/error-classification.js'
-import { StoreFailed } from '../../../domain/store-failed.js'
 
 /** Stands in every name, value and message of the errors here: where it is met, it leaked. */
 const secret = 'Ada-4155550001'
@@ -144,11 +143,6 @@ const errors: ReadonlyArray<readonly [name: string, error: unknown, expected: Er
     retryable('error', true),
   ],
   ['a read that was interrupted', new ReadInterrupted(), timedOut],
-  [
-    'an event that is not ours',
-    new StoreFailed({ kind: 'corrupt', reason: 'not ours' }),
-    { kind: 'permanent', failure: { kind: 'corrupt', reason: 'not ours' } },
-  ],
   ['no error at all', secret, retryable('error', true)],
 ]
 
