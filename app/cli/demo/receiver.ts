@@ -8,11 +8,12 @@ type Received = { readonly headers: IncomingHttpHeaders; readonly body: string }
 /** A customer's system that takes webhooks, on a free port of this machine. */
 export type Receiver = {
   readonly url: string
-  /** The next request, in the order in which they came; rejects when none comes within a minute. */
+  /** The next request, in the order in which they came; rejects where none comes in time. */
   readonly next: () => Promise<Received>
   readonly close: () => void
 }
 
+/** In milliseconds. */
 const longestWait = 60_000
 
 export const receiver = async (): Promise<Receiver> => {
@@ -32,7 +33,7 @@ export const receiver = async (): Promise<Receiver> => {
   const next = (): Promise<Received> =>
     new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
-        reject(new Error('no webhook came within three seconds'))
+        reject(new Error(`no webhook came within ${longestWait / 1_000} seconds`))
       }, longestWait)
       wake = () => {
         const first = arrived.shift()
