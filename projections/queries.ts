@@ -77,9 +77,6 @@ const mostConfirmed = 1_000
 
 const contactLate: StoreFailure = { kind: 'unavailable', reason: 'the read model does not show the contact yet' }
 
-/** In milliseconds: whoever watches over the process is answered within it, whatever the read models do. */
-export const longestLook = 1_000
-
 const pageSize = 500
 
 type QueryPorts = {

@@ -1,11 +1,14 @@
 import { withinLimit } from '../../domain/abortable.js'
 import { E } from '../../domain/prelude.js'
 import type { MonotonicClock } from '../../domain/ports.js'
-import { longestLook, type Queries } from '../queries.js'
+import type { Queries } from '../queries.js'
 import { parkedEvents } from '../read-models/parked-events.js'
 
 /** Events of one process manager that wait for an operator: `mostParked` where there are as many or more. */
 export type ParkedCount = { readonly processManager: string; readonly events: number }
+
+/** In milliseconds: whoever watches over the process is answered within it, whatever the read models do. */
+export const longestLook = 1_000
 
 /** Counted to here and no further: what is counted is read. */
 const mostParked = 100

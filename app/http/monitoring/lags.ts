@@ -1,7 +1,7 @@
 import { withinLimit } from '../../../domain/abortable.js'
 import type { Position } from '../../../domain/event.js'
 import type { MonotonicClock } from '../../../domain/ports.js'
-import { longestLook } from '../../../projections/queries.js'
+import { longestLook } from '../../../projections/parking/parked-counts.js'
 import type { RunningFollower } from '../../../projections/subscriptions/follower.js'
 import type { LeasedFollower } from '../../../projections/subscriptions/leased-follower.js'
 
