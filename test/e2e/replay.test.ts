@@ -302,6 +302,8 @@ test('a wrong use of replay names the option', async (t) => {
     ['--from', 'yesterday'],
     ['--category', 'leads'],
     ['--type', 'Lead'],
+    // As of a variable of the shell that is not set: without the option everything would be written.
+    ['--correlation', ''],
     ['--nothing'],
   ] as const) {
     t.true((await refusalOf(t, replayCommand, wrong)).includes(wrong[0]))

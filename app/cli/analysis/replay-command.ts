@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
+import { Text } from '../../../domain/codec.js'
 import { categories, eventTypes } from '../../../domain/events.js'
 import { beginning } from '../../../domain/event.js'
 import { AccountId, ContactId, SourceId } from '../../../domain/ids.js'
@@ -29,7 +30,7 @@ export const replayCommand = new Command('replay')
   .option('--account <id>', 'only what concerns this account', idIn(AccountId))
   .option('--source <id>', 'only what concerns this marketing source', idIn(SourceId))
   .option('--contact <id>', 'only what concerns this contact', idIn(ContactId))
-  .option('--correlation <id>', 'only what one request brought about')
+  .option('--correlation <id>', 'only what one request brought about', idIn(Text))
   .addOption(new Option('--format <format>', 'how they are written').choices(replayFormats).default('jsonl'))
   .option('--out <file>', 'into this file, else to standard output')
   .option('--follow', 'go on with what is recorded from now on', false)
