@@ -8,6 +8,7 @@ import { beginning } from '../../domain/event.js'
 import { E } from '../../domain/prelude.js'
 import { randomFrom } from '../kit/load/random.js'
 import { having } from '../kit/network/http.js'
+import { launchLeadloopBy } from '../kit/parts/leadloop.js'
 import { manage } from '../kit/service/account.js'
 import { serviceFor } from '../kit/service/in-process-service.js'
 import { isCaughtUp } from '../kit/service/readiness.js'
@@ -66,4 +67,18 @@ test('a service goes on from a made-up month as from any log, and has nothing le
 
   await service.stop()
   t.regex(JSON.stringify(await writeMonth(config, plan)), /There is a log already/)
+})
+
+test('a month that finds no more room ends with 1 and a sentence', async (t) => {
+  const { exited, stderr } = launchLeadloopBy('ulimit -f 2000; exec "$0" "$@"', ['demo', '--month'], {
+    DATA_DIR: temporaryDirectory(t),
+    EVENTSTORE_URL: undefined,
+    MONGODB_URL: undefined,
+  })
+  t.is((await exited).code, 1)
+  t.regex(
+    stderr(),
+    /^leadloop can't make a month\. The stores can't be used: the disk does not answer \(SQLITE_\w+\)\.$/m,
+  )
+  t.notRegex(stderr(), /^ +at /m)
 })

@@ -1,45 +1,32 @@
-import { randomIds } from '../../../adapters/node/ids.js'
 import { wallTime } from '../../../adapters/node/clock.js'
 import { jsonLogger } from '../../../adapters/node/logger.js'
-import { monotonicClock } from '../../../adapters/node/monotonic-clock.js'
 import { account } from '../../../domain/account.js'
 import { contact } from '../../../domain/contact.js'
 import { conversion } from '../../../domain/conversion.js'
 import { conversionRecord } from '../../../domain/conversion-record.js'
 import { recordFrom } from '../../../domain/conversion-report.js'
-import type { Decider } from '../../../domain/decider.js'
 import { delivery } from '../../../domain/delivery.js'
 import { deliveryIdOf, type AccountSecret } from '../../../domain/derived-id.js'
 import { engagement } from '../../../domain/engagement.js'
-import type { DomainEvent, RecordedEvent } from '../../../domain/events.js'
+import type { RecordedEvent } from '../../../domain/events.js'
 import type { AccountId, ConversionId, PlaybookId, SourceId, WebhookId } from '../../../domain/ids.js'
-import { instantOf, type Instant } from '../../../domain/instant.js'
+import { instantOf } from '../../../domain/instant.js'
 import { lead, type LeadFacts } from '../../../domain/lead.js'
 import { marketingSource, type CreatedSource } from '../../../domain/marketing-source.js'
 import { playbook } from '../../../domain/playbook.js'
-import type { AnyCommand, EnvelopeFacts } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
 import { decodeSubmission, leadFactsOf } from '../../../domain/submission.js'
-import { orThrow } from '../../../domain/store-failed.js'
+import { orThrow, StoreFailed } from '../../../domain/store-failed.js'
 import { webhook } from '../../../domain/webhook.js'
 import { checkpointIn } from '../../../projections/subscriptions/checkpoint.js'
-import { commandSide } from '../../composition/command-side.js'
 import type { Config } from '../../composition/config.js'
 import { checkpointedNames } from '../../composition/followers.js'
 import { exampleLead } from '../../composition/start/first-account.js'
-import { secretsFor } from '../../composition/start/secrets.js'
 import { firstEventOf } from '../../composition/start/store-checks.js'
 import { openStores, type Stores } from '../../composition/stores.js'
 import { lateProgressBar } from '../progress.js'
 import { monthLength, monthPlan, monthSources, type Happening } from './month-plan.js'
-
-/** A sentence that says why no month can be made. */
-class Refused extends Error {}
-
-const right = <L, A>(result: Either<L, A>): A => {
-  if (E.isLeft(result)) throw new Refused(`The rules refuse something: ${JSON.stringify(result.left)}.`)
-  return result.right
-}
+import { monthWriter, Refused, right, type MonthWriter } from './month-writer.js'
 
 /**
  * Writes a made-up month of an account with four sources and a webhook into stores that hold nothing yet; it ends now.
@@ -59,6 +46,7 @@ export const writeMonth = async (
     return E.right(await written(config, stores, plan))
   } catch (error) {
     if (error instanceof Refused) return E.left(error.message)
+    if (error instanceof StoreFailed) return E.left(`The stores can't be used: ${error.message}.`)
     throw error
   } finally {
     await stores.membership.leave()
@@ -69,48 +57,21 @@ export const writeMonth = async (
 const written = async (config: Config, stores: Stores, plan: ReadonlyArray<Happening>): Promise<number> => {
   const began = wallTime() - monthLength
   const random = seededRandom(2)
-  const tools = toolsOn(config, stores, began)
-  const month = await openMonth(tools)
+  const writer = monthWriter(config, stores, began)
+  const month = await openMonth(writer)
   const bar = lateProgressBar(plan.length)
-  for (const [index, happening] of plan.entries()) {
-    tools.clock.set(instantOf(began + happening.after))
-    await deliver(tools, month, await happen(tools, month, happening), random)
-    bar.update(index + 1)
+  try {
+    for (const [index, happening] of plan.entries()) {
+      writer.clock.set(instantOf(began + happening.after))
+      await deliver(writer, month, await happen(writer, month, happening), random)
+      bar.update(index + 1)
+    }
+  } finally {
+    bar.stop()
   }
-  bar.stop()
   await allHandled(stores)
   return month.leads.size
 }
-
-/** Writes as the service does, by a clock that is set. */
-const toolsOn = (config: Config, stores: Stores, began: number) => {
-  const { vault } = right(secretsFor(config, undefined))
-  let now = instantOf(began)
-  const clock = {
-    now: () => now,
-    sleepUntil: () => Promise.resolve(),
-    set: (instant: Instant): void => void (now = instant),
-  }
-  const ids = randomIds(clock)
-  const logger = jsonLogger('silent')
-  const { commandHandler, reactor } = commandSide(stores, { clock, logger, monotonic: monotonicClock })
-
-  /**
-   * Gives all events that come of it; none where it is refused: an engagement that has ended hears no more outcomes.
-   */
-  const run = async <State, Command extends AnyCommand, Event extends DomainEvent, Refusal>(
-    decider: Decider<State, Command, Event, Refusal>,
-    id: string,
-    command: Command,
-    because: Pick<EnvelopeFacts, 'cause'> = {},
-  ): Promise<ReadonlyArray<RecordedEvent>> => {
-    const done = await commandHandler.execute(decider, id, command, { ...because, actor: 'demo', eventId: ids.uuid })
-    return E.isLeft(done) ? [] : (await reactor.react(done.right.events)).events
-  }
-  return { vault, clock, ids, run, load: commandHandler.load }
-}
-
-type Tools = ReturnType<typeof toolsOn>
 
 /** The account of the month, and its leads by their numbers in the plan. */
 type Month = {
@@ -122,7 +83,7 @@ type Month = {
   readonly leads: Map<number, LeadFacts>
 }
 
-const openMonth = async ({ ids, vault, run, load }: Tools): Promise<Month> => {
+const openMonth = async ({ ids, vault, run, load }: MonthWriter): Promise<Month> => {
   const accountId: AccountId = `acc_${ids.ulid()}`
   const playbookId: PlaybookId = `ply_${ids.ulid()}`
   const [quotedId, soldId]: [ConversionId, ConversionId] = [`cnv_${ids.ulid()}`, `cnv_${ids.ulid()}`]
@@ -148,8 +109,12 @@ const openMonth = async ({ ids, vault, run, load }: Tools): Promise<Month> => {
   return { accountId, secret, conversionIds: { quoted: quotedId, sold: soldId }, webhookId, sources, leads: new Map() }
 }
 
-const happen = async (tools: Tools, month: Month, happening: Happening): Promise<ReadonlyArray<RecordedEvent>> => {
-  const { ids, run, clock } = tools
+const happen = async (
+  writer: MonthWriter,
+  month: Month,
+  happening: Happening,
+): Promise<ReadonlyArray<RecordedEvent>> => {
+  const { ids, run, clock } = writer
   const { accountId, secret, sources, leads } = month
   switch (happening.kind) {
     case 'lead': {
@@ -166,12 +131,12 @@ const happen = async (tools: Tools, month: Month, happening: Happening): Promise
       return run(engagement, id, { type: 'RecordActivity', accountId, label: happening.label, at: clock.now() })
     }
     case 'conversion':
-      return convert(tools, month, happening)
+      return convert(writer, month, happening)
   }
 }
 
 const convert = async (
-  { run, load, clock }: Tools,
+  { run, load, clock }: MonthWriter,
   { leads, conversionIds }: Month,
   { person, isSale, cents }: Extract<Happening, { readonly kind: 'conversion' }>,
 ): Promise<ReadonlyArray<RecordedEvent>> => {
@@ -194,7 +159,7 @@ const convert = async (
 
 /** Records a delivery of each activity as if it had been posted; one in twenty fails once. */
 const deliver = async (
-  { run, clock }: Tools,
+  { run, clock }: MonthWriter,
   { accountId, webhookId }: Month,
   events: ReadonlyArray<RecordedEvent>,
   random: () => number,
