@@ -1,7 +1,7 @@
 import test from 'ava'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { request, type IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { bearer, having, send, sendJson, type Answer } from '../kit/network/http.js'
@@ -75,6 +75,16 @@ test('an operator-key file that no request can carry stops the start with a sent
   for (const unusable of ['an operator key of words', '']) {
     writeFileSync(join(dataDir, 'operator-key'), `${unusable}\n`)
     t.regex(await refusalOf(dataDir, { operatorKey: undefined }), /^OPERATOR_KEY: /)
+  }
+})
+
+test('a key file that can not be read stops the start with a sentence that names it', async (t) => {
+  for (const [name, setting] of Object.entries({ 'secret-key': 'SECRET_KEY', 'operator-key': 'OPERATOR_KEY' })) {
+    const dataDir = temporaryDirectory(t)
+    // As one is that another user made, also to a user who may read everything.
+    mkdirSync(join(dataDir, name))
+    const refusal = await refusalOf(dataDir, { operatorKey: undefined })
+    t.is(refusal, `${setting}: the file ${name} can't be read or made (EISDIR).`)
   }
 })
 

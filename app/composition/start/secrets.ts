@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { storedSecret } from '../../../adapters/node/key-file.js'
 import { aesVault } from '../../../adapters/node/vault.js'
 import type { RecordedEvent } from '../../../domain/events.js'
@@ -20,24 +20,49 @@ export const secretKeyFile = ({ dataDir }: Pick<Config, 'dataDir'>): string => j
 
 /**
  * The keys that are given, else those that are stored in DATA_DIR. Left: one sentence, when the key is not the one that
- * the log was begun with; `first` is the first event of the log.
+ * the log was begun with, or a file can't be used; `first` is the first event of the log.
  */
 export const secretsFor = (config: Keys, first: RecordedEvent | undefined): Either<string, Secrets> => {
-  const file = secretKeyFile(config)
-  if (config.secretKey === undefined && first !== undefined && !existsSync(file)) {
-    return E.left('SECRET_KEY: there is data but no secret-key; put the file beside it that the store was begun with.')
-  }
-  const secretKey = config.secretKey ?? Buffer.from(storedSecret(file).secret, 'base64url')
-  if (secretKey.length !== 32) return E.left('SECRET_KEY: the file secret-key must hold 32 bytes in base64.')
-  const vault = aesVault(secretKey)
+  const secretKey = secretKeyFor(config, first)
+  if (E.isLeft(secretKey)) return secretKey
+  const vault = aesVault(secretKey.right)
   // The oldest account's secret tells whether the key is the right one.
   if (first?.type === 'AccountOpened' && E.isLeft(vault.open(first.data.sealed_secret))) {
     return E.left('SECRET_KEY: this key does not open what is stored; give the one that the store was begun with.')
   }
-  if (config.operatorKey !== undefined) {
-    return E.right({ vault, operatorKey: config.operatorKey, newOperatorKey: undefined })
-  }
-  const { secret, isNew } = storedSecret(join(config.dataDir, 'operator-key'))
-  if (!isOperatorKey(secret)) return E.left(`OPERATOR_KEY: the file operator-key must hold a key ${operatorKeyForm}.`)
-  return E.right({ vault, operatorKey: secret, newOperatorKey: isNew ? secret : undefined })
+  const operator = operatorKeyFor(config)
+  return E.isLeft(operator) ? operator : E.right({ vault, ...operator.right })
 }
+
+const secretKeyFor = (config: Keys, first: RecordedEvent | undefined): Either<string, Buffer> => {
+  if (config.secretKey !== undefined) return E.right(config.secretKey)
+  const file = secretKeyFile(config)
+  if (first !== undefined && !existsSync(file)) {
+    return E.left('SECRET_KEY: there is data but no secret-key; put the file beside it that the store was begun with.')
+  }
+  const stored = storedIn(file, 'SECRET_KEY')
+  if (E.isLeft(stored)) return stored
+  const secretKey = Buffer.from(stored.right.secret, 'base64url')
+  return secretKey.length === 32
+    ? E.right(secretKey)
+    : E.left('SECRET_KEY: the file secret-key must hold 32 bytes in base64.')
+}
+
+const operatorKeyFor = ({ operatorKey, dataDir }: Keys): Either<string, Omit<Secrets, 'vault'>> => {
+  if (operatorKey !== undefined) return E.right({ operatorKey, newOperatorKey: undefined })
+  const stored = storedIn(join(dataDir, 'operator-key'), 'OPERATOR_KEY')
+  if (E.isLeft(stored)) return stored
+  const { secret, isNew } = stored.right
+  return isOperatorKey(secret)
+    ? E.right({ operatorKey: secret, newOperatorKey: isNew ? secret : undefined })
+    : E.left(`OPERATOR_KEY: the file operator-key must hold a key ${operatorKeyForm}.`)
+}
+
+/** Of the system only the code is told, as it is where the database can't be used. */
+const storedIn = (file: string, setting: string): Either<string, ReturnType<typeof storedSecret>> =>
+  E.tryCatch(
+    () => storedSecret(file),
+    (error) => `${setting}: the file ${basename(file)} can't be read or made (${codeOf(error)}).`,
+  )
+
+const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? 'unknown'
