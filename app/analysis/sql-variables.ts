@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import type { Instant } from '../../domain/instant.js'
 
 /**
@@ -18,6 +17,3 @@ export const sqlTime = (instant: Instant | undefined): string =>
 
 export const sqlList = (items: ReadonlyArray<string>): string =>
   items.length > 2 ? `[\n  ${items.join(',\n  ')}\n]` : `[${items.join(', ')}]`
-
-/** What a file of this package holds. Compiled sources lie one folder deeper than the others: in `dist`. */
-export const packageFile = (path: string): string => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8')

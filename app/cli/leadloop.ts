@@ -1,7 +1,7 @@
 #!/usr/bin/env -S node --max-semi-space-size=32
 import { Command, CommanderError } from 'commander'
 import { E } from '../../domain/prelude.js'
-import { packageFile } from '../analysis/sql-variables.js'
+import { packageFile } from '../analysis/package-file.js'
 import { asOfCommand, diffCommand } from './analysis/as-of-command.js'
 import { exportCommand } from './analysis/export-command.js'
 import { replayCommand } from './analysis/replay-command.js'

@@ -73,7 +73,7 @@ export const erasuresOn = (ports: Ports): Erasures => {
         // Erasures end in any order, so its own end is watched. A parked one never ends: then the eraser's position
         // passes it.
         await withinLimit(monotonic, longestWait, (isOver) =>
-          Promise.race([eraser.caughtUpTo(requestedAt, isOver), completed(ports, id, isOver)]),
+          Promise.race([eraser.caughtUpTo(requestedAt, isOver), untilCompleted(ports, id, isOver)]),
         )
       const state = await loadState(commandHandler, erasure, id)
       if (E.isLeft(state)) return state
@@ -109,7 +109,7 @@ const areBuilding = async ({ documents, builds }: Ports): Promise<Either<StoreFa
 }
 
 /** Resolves once the erasure has ended, or `isOver` aborts. */
-const completed = async (
+const untilCompleted = async (
   { commandHandler, monotonic }: Pick<Ports, 'commandHandler' | 'monotonic'>,
   id: ErasureId,
   isOver: AbortSignal,
@@ -162,8 +162,11 @@ export const requestErasure = async (
 
 /** What closes the stream of something that came late, and may follow that. */
 const closings: ReadonlySet<string> = new Set<EventType>([
-  ...(['LeadErased', 'MessageErased'] as const),
-  ...(['MessageCopyFound', 'MessageCopiesErased', 'MessageCopiesKept'] as const),
+  'LeadErased',
+  'MessageErased',
+  'MessageCopyFound',
+  'MessageCopiesErased',
+  'MessageCopiesKept',
 ])
 
 /**
@@ -178,9 +181,9 @@ const lastClosing = async (
     lateMessages,
   }: { readonly lateLeads: ReadonlyArray<LeadId>; readonly lateMessages: ReadonlyArray<MessageId> },
 ): Promise<Either<StoreFailure, Position | undefined>> => {
-  const completed = await store.readLast(streamOf(erasure, id), 1)
-  if (E.isLeft(completed)) return completed
-  let newest = completed.right.at(-1)?.position ?? beginning
+  const end = await store.readLast(streamOf(erasure, id), 1)
+  if (E.isLeft(end)) return end
+  let newest = end.right.at(-1)?.position ?? beginning
   const late = [...lateLeads.map((one) => streamOf(lead, one)), ...lateMessages.map((one) => streamOf(message, one))]
   for (const stream of late) {
     const read = await store.readLast(stream, 1)

@@ -148,10 +148,10 @@ export const connectMongo = (url: string, logger: Logger): Either<Unusable, Mong
       failure: () => failure,
       close: async () => {
         stopping.abort()
-        if (!(await isClosed(client))) return
+        if (!(await closeInTime(client))) return
         await connecting
         // An attempt that was under way may have connected after the first close.
-        await isClosed(client)
+        await closeInTime(client)
       },
     })
   } catch {
@@ -184,7 +184,7 @@ const stayConnected = async (connecting: Connecting): Promise<void> => {
       await monotonicClock.sleep(interval, signal)
     if (isStopping()) return
     logger.warn({}, 'MongoDB was asked something that never ends: the client connects anew')
-    if (!(await isClosed(client)) && !isStopping()) throw new Error('the client of MongoDB can not be closed')
+    if (!(await closeInTime(client)) && !isStopping()) throw new Error('the client of MongoDB can not be closed')
   }
 }
 
@@ -192,7 +192,7 @@ const stayConnected = async (connecting: Connecting): Promise<void> => {
 const longestClose = timeouts.serverSelectionTimeoutMS + timeouts.waitQueueTimeoutMS + timeouts.socketTimeoutMS
 
 /** False where it does not end: a close writes to the server too, and may hang as any command does (`hangs.ts`). */
-const isClosed = async (client: MongoClient): Promise<boolean> =>
+const closeInTime = async (client: MongoClient): Promise<boolean> =>
   (await withinLimit(monotonicClock, longestClose, () => client.close().then(() => true))) ?? false
 
 /**

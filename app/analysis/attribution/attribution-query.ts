@@ -1,5 +1,6 @@
 import type { Instant } from '../../../domain/instant.js'
-import { packageFile, settings, sqlList, sqlText, sqlTime } from '../sql-variables.js'
+import { packageFile } from '../package-file.js'
+import { settings, sqlList, sqlText, sqlTime } from '../sql-variables.js'
 import type { CostLine } from './costs.js'
 
 export const attributionModels = ['last-touch', 'first-touch', 'linear', 'time-decay', 'position-based'] as const

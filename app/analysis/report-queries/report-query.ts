@@ -1,5 +1,6 @@
 import type { AttributionRequest } from '../attribution/attribution-query.js'
-import { packageFile, settings, sqlText, sqlTime } from '../sql-variables.js'
+import { packageFile } from '../package-file.js'
+import { settings, sqlText, sqlTime } from '../sql-variables.js'
 
 /** Leads of that time, sales of that time, and deliveries that were due in it. */
 export type ReportRequest = Pick<AttributionRequest, 'accountId' | 'from' | 'to'>
