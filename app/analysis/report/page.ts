@@ -1,6 +1,10 @@
 /** A column of figures ends at its right, one of words begins at its left. */
 type Column = { readonly heading: string; readonly isFigure: boolean }
 
+/** Columns of figures with these headings. */
+export const figureColumns = (headings: ReadonlyArray<string>): ReadonlyArray<Column> =>
+  headings.map((heading) => ({ heading, isFigure: true }))
+
 export type Table = {
   readonly caption: string
   readonly columns: ReadonlyArray<Column>

@@ -2,7 +2,7 @@ import type { AttributionRow } from '../attribution/attribution-output.js'
 import { attributionModels, type AttributionModel } from '../attribution/attribution-query.js'
 import { durationChart, gridChart, rateChart, type DurationValue } from './charts.js'
 import { drawn } from './drawing.js'
-import type { Figure, Section, Table } from './page.js'
+import { figureColumns, type Figure, type Section, type Table } from './page.js'
 import type { ReportFigures } from './report-figures.js'
 import {
   countText,
@@ -27,10 +27,7 @@ export const revenueSection = async (models: ReportFigures['models'], names: Nam
     sumOf(models[model].filter(({ key }) => of.includes(key)).map(({ value_cents }) => value_cents))
   const table: Table = {
     caption: 'Revenue in units of the currency',
-    columns: [
-      { heading: 'source', isFigure: false },
-      ...attributionModels.map((model) => ({ heading: words(model), isFigure: true })),
-    ],
+    columns: [{ heading: 'source', isFigure: false }, ...figureColumns(attributionModels.map(words))],
     rows: sources.map((key) => [
       names.get(key) ?? key,
       ...attributionModels.map((model) => moneyText(valueOf(model, [key]))),
@@ -72,10 +69,7 @@ const ratesDrawn = (rows: Rows, nameOf: (key: string) => string): Promise<string
     ),
   )
 
-const rateColumns = ['leads', 'contacts', 'bought', 'share', '95 % interval'].map((heading) => ({
-  heading,
-  isFigure: true,
-}))
+const rateColumns = figureColumns(['leads', 'contacts', 'bought', 'share', '95 % interval'])
 
 const rateCells = ({
   leads,
@@ -101,8 +95,7 @@ export const cohortsSection = async (weeks: Rows): Promise<Section> => {
     columns: [
       { heading: 'week', isFigure: false },
       ...rateColumns,
-      { heading: 'revenue', isFigure: true },
-      { heading: 'median time to sale', isFigure: true },
+      ...figureColumns(['revenue', 'median time to sale']),
     ],
     rows: weeks.map((row) => [
       row.key,
@@ -163,7 +156,7 @@ const waitBySource = async (sources: Rows, names: Names): Promise<ReadonlyArray<
     caption: 'Time from the lead to its first call or message',
     columns: [
       { heading: 'source', isFigure: false },
-      ...['leads', 'contacted', 'median', '90th percentile'].map((heading) => ({ heading, isFigure: true })),
+      ...figureColumns(['leads', 'contacted', 'median', '90th percentile']),
     ],
     rows: contacted.map((row) => [
       nameOf(row.key),

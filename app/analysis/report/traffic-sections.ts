@@ -1,13 +1,10 @@
 import { durationChart, gridChart, rankedChart, timeChart, type DurationValue, type GridValue } from './charts.js'
 import { drawn } from './drawing.js'
-import type { Figure, Section, Table } from './page.js'
+import { figureColumns, type Figure, type Section, type Table } from './page.js'
 import { attemptColumns, deliveryStates, type LabelRow, type LeadsRow, type WebhookRow } from './report-figures.js'
 import { chartRowsOf } from './chart-rows.js'
 import { sumOf } from './sum.js'
 import { countText, delayText, percentText, words } from './wording.js'
-
-const figureColumns = (headings: ReadonlyArray<string>): Table['columns'] =>
-  headings.map((heading) => ({ heading, isFigure: true }))
 
 type SpanLeads = { readonly since: string; readonly until: string; readonly byName: Map<string, bigint> }
 
