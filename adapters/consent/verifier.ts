@@ -4,6 +4,7 @@ import { decode, t } from '../../domain/codec.js'
 import type { MonotonicClock } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
 import type { Consent, ConsentAnswer, ConsentVerifier } from '../../projections/follow-up/consent-verifier.js'
+import { errorCodeOf } from '../node/error-code.js'
 import { monotonicClock } from '../node/monotonic-clock.js'
 import { refusalReason } from './refusal-reason.js'
 
@@ -72,9 +73,9 @@ const answerIn = (body: unknown): ConsentAnswer => {
   return verified ? { kind: 'verified' } : { kind: 'refused', reason: refusalReason(reason ?? '') }
 }
 
-/** Of an error only its code is told: its message may hold the URL or what the service said. */
+/** Of an error only its code is told. */
 const reasonOf = (error: unknown): string => {
   if (error instanceof SyntaxError || (error instanceof FetchError && error.type === 'max-size')) return unreadable
-  const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined
-  return typeof code === 'string' && /^[A-Z][A-Z0-9_]*$/.test(code) ? `no answer (${code})` : 'no answer'
+  const code = errorCodeOf(error)
+  return code === undefined ? 'no answer' : `no answer (${code})`
 }

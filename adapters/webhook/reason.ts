@@ -1,23 +1,16 @@
+import { errorCodeOf } from '../node/error-code.js'
 import { ForbiddenAddress } from './addresses/forbidden-address.js'
 
 export const noConnection = 'no connection within 3 s'
 export const noResponse = 'no response within 3 s'
 export const noStatus = 'no status within 16 kB'
 
-/**
- * Why no status came. Of an error only its code is told: its message may hold the URL, an address or what the receiver
- * sent.
- */
+/** Why no status came. Of an error only its code is told. */
 export const noStatusReason = (error: unknown, isSecuring: boolean): string => {
-  const code = codeOf(error)
+  const code = errorCodeOf(error)
   if (code === undefined) return 'no response'
   if (code === ForbiddenAddress.code) return 'the address is not public'
   if (code === 'HPE_HEADER_OVERFLOW') return noStatus
   if (code.startsWith('HPE_')) return `no valid response (${code})`
   return `${isSecuring ? 'no secure connection' : 'no response'} (${code})`
-}
-
-const codeOf = (error: unknown): string | undefined => {
-  const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined
-  return typeof code === 'string' && /^[A-Z][A-Z0-9_]*$/.test(code) ? code : undefined
 }

@@ -33,7 +33,7 @@ export type SenderOpt = {
 
 type SaidToSender = SenderOpt & { readonly meaning: OptMeaning }
 
-const noOpt: SenderOpt = { meaning: undefined, saidAt: undefined, takesBack: false }
+export const noOpt: SenderOpt = { meaning: undefined, saidAt: undefined, takesBack: false }
 
 /** A text, known by `textId` however often it comes. */
 type SenderText = {

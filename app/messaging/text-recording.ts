@@ -12,7 +12,7 @@ import { loadState } from '../commands/states/current-states.js'
 import { engagementsNotEnded, type Problem } from '../http/problem.js'
 import { recipientsOf, type PossibleContact, type RecipientPorts } from './recipients.js'
 import { replyFactsOf } from './reply-facts.js'
-import { recordAtSender, recordForStrangers, type OptMeaning, type SenderOpt } from './sender-opt-out.js'
+import { noOpt, recordAtSender, recordForStrangers, type OptMeaning, type SenderOpt } from './sender-opt-out.js'
 
 export type ReceivingPorts = Omit<RecipientPorts, 'vault'> & {
   readonly vault: Pick<Vault, 'accountSecret' | 'serviceSecret'>
@@ -134,7 +134,7 @@ export const receiveFromManagement = async (
 
 type OptOfAll = SenderOpt & { readonly others: ReadonlyArray<PossibleContact> }
 
-const toNobodyElse: OptOfAll = { meaning: undefined, saidAt: undefined, takesBack: false, others: [] }
+const toNobodyElse: OptOfAll = { ...noOpt, others: [] }
 
 const receiveAtSender = async (
   ports: ReceivingPorts,

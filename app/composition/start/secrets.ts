@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import { errorCodeOf } from '../../../adapters/node/error-code.js'
 import { storedSecret } from '../../../adapters/node/key-file.js'
 import { aesVault } from '../../../adapters/node/vault.js'
 import type { RecordedEvent } from '../../../domain/events.js'
@@ -62,7 +63,5 @@ const operatorKeyFor = ({ operatorKey, dataDir }: Keys): Either<string, Omit<Sec
 const storedIn = (file: string, setting: string): Either<string, ReturnType<typeof storedSecret>> =>
   E.tryCatch(
     () => storedSecret(file),
-    (error) => `${setting}: the file ${basename(file)} can't be read or made (${codeOf(error)}).`,
+    (error) => `${setting}: the file ${basename(file)} can't be read or made (${errorCodeOf(error) ?? 'unknown'}).`,
   )
-
-const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? 'unknown'

@@ -86,8 +86,8 @@ const playbookIdIn = ({ query }: Request): Either<Problem, PlaybookId | undefine
 /** `next_step_at`: after the pause, or the call, that holds the step back. */
 const shown = ({
   account_id: _account,
-  account_state: _a,
-  playbook_state: _p,
+  account_state: _accountState,
+  playbook_state: _playbookState,
   queue: _queue,
   message_pending_since: _pending,
   taken_over_until: _takenOver,
