@@ -4,7 +4,7 @@ import { CommanderError, type Command } from 'commander'
 import { parse } from 'csv-parse/sync'
 import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet'
 import { once } from 'node:events'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { get, type IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -352,6 +352,17 @@ test('a file that can not be written ends a replay with 1 and a sentence, whatev
     const ended = await replay('--out', file, ...selected)
     t.is(ended.code, 1, selected.join(' '))
     t.regex(ended.stderr, /^leadloop can't replay\. --out: ENOENT/, selected.join(' '))
+  }
+})
+
+test('nothing stays of a replay that can not be put in its place', async (t) => {
+  const folder = temporaryDirectory(t)
+  mkdirSync(join(folder, 'taken'))
+  for (const format of ['jsonl', 'csv', 'parquet']) {
+    const ended = await replay('--type', 'AccountOpened', '--format', format, '--out', join(folder, 'taken'))
+    t.is(ended.code, 1, format)
+    t.regex(ended.stderr, /^leadloop can't replay\. .*directory/m, format)
+    t.deepEqual(readdirSync(folder), ['taken'], format)
   }
 })
 

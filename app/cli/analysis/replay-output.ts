@@ -51,15 +51,19 @@ const growingFile = async (file: string): Promise<TextOutput> => {
 const fileOutput = async (file: string): Promise<TextOutput> => {
   const part = `${file}.part`
   const { write, end } = await growingFile(part)
+  const remove = (): Promise<void> => rm(part, { force: true })
   return {
     write,
     end: async () => {
       await end()
-      await rename(part, file)
+      await rename(part, file).catch(async (error: unknown) => {
+        await remove()
+        throw error
+      })
     },
     discard: async () => {
       await end().catch(() => undefined)
-      await rm(part, { force: true })
+      await remove()
     },
   }
 }
