@@ -8,7 +8,7 @@ import type { LeasedFollower } from '../../projections/subscriptions/leased-foll
 import { ofThisProcess, type ObservedFollower } from '../http/monitoring/lags.js'
 import type { ProcessRole } from './config.js'
 import { storeBackoff, type Followers } from './followers.js'
-import { built } from './start/read-model-wait.js'
+import { untilBuilt } from './start/read-model-wait.js'
 import { workersOn, type Following, type Worker, type WorkerPorts } from './workers.js'
 
 /** The work of this process beside requests: followers, deliveries, mail. */
@@ -48,12 +48,13 @@ export const backgroundWork = (ports: Ports): BackgroundWork => {
   const begunLast = following.map(({ follower }) => follower)
   let awaited: ReadonlyArray<string> = [...followers.all, ...begunLast].map(({ name }) => name)
 
-  const existing = (readModels: Followers['readModels']): Promise<void> =>
-    built(
+  const untilServed = (readModels: Followers['readModels']): Promise<void> =>
+    untilBuilt(
       { documents: stores.documents, logger, monotonic },
       readModels.map(({ projection }) => projection),
       stopping.signal,
     )
+
   /** Health tells with the follower of what its worker tries again. */
   const start = ({ follower, tried }: Following): RunningFollower => {
     const running = follow(follower, { store, logger, backoff: exponentialBackoff(storeBackoff, monotonic) })
@@ -67,7 +68,7 @@ export const backgroundWork = (ports: Ports): BackgroundWork => {
   const startFollowing = async (one: Following, head: Position): Promise<void> => {
     const { follower, reads } = one
     const own = followers.readModels.filter(({ projection }) => reads.includes(projection.name))
-    await existing(own)
+    await untilServed(own)
     await Promise.all(own.map(({ follower }) => follower.caughtUpHere(head, stopping.signal)))
     if (stopping.signal.aborted) return
     running = [...running, start(one)]
@@ -76,7 +77,7 @@ export const backgroundWork = (ports: Ports): BackgroundWork => {
 
   /** In two steps: whether a follower runs in this process is known once every read model is there. */
   const caughtUp = async (head: Position): Promise<void> => {
-    await existing(followers.readModels)
+    await untilServed(followers.readModels)
     const catchUp = async ({ name, caughtUpHere }: LeasedFollower): Promise<void> => {
       await caughtUpHere(head, stopping.signal)
       awaited = awaited.filter((one) => one !== name)

@@ -13,7 +13,7 @@ type Ports = {
  * Waits until these read models exist, or `signal` aborts: one appears only when it is completely built, by this
  * process or another.
  */
-export const built = async (
+export const untilBuilt = async (
   { documents, logger, monotonic }: Ports,
   readModels: ReadonlyArray<AnyProjection>,
   signal: AbortSignal,
