@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava'
 import type Database from 'better-sqlite3'
-import { cpSync } from 'node:fs'
+import { cpSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { answerTo, nothingAtPath } from '../../app/http/problem.js'
 import { readModels } from '../../projections/read-models/registry.js'
@@ -177,7 +177,7 @@ test('a rebuild of a read model that there is not names those that there are', a
   t.deepEqual(served(folder), before)
 })
 
-test('a rebuild is refused while a service uses the directory, and for a directory that is not there', async (t) => {
+test('a rebuild is refused while a service uses the directory, and where there is no log', async (t) => {
   const folder = temporaryDirectory(t)
   const { stop } = await serviceFor(t, folder)
   const inUse = await rebuild(folder)
@@ -185,10 +185,13 @@ test('a rebuild is refused while a service uses the directory, and for a directo
   t.is(inUse.code, 1)
   t.is(inUse.stderr, `leadloop can't rebuild. DATA_DIR: another process is using ${folder}.\n`)
 
-  const nowhere = join(folder, 'nowhere')
-  const missing = await rebuild(nowhere)
-  t.is(missing.code, 1)
-  t.is(missing.stderr, `leadloop can't rebuild. DATA_DIR: there is no ${nowhere}.\n`)
+  const other = temporaryDirectory(t)
+  for (const mistyped of [other, join(other, 'nowhere')]) {
+    const missing = await rebuild(mistyped)
+    t.is(missing.code, 1)
+    t.is(missing.stderr, `leadloop can't rebuild. DATA_DIR: there is no ${join(mistyped, 'leadloop.db')}.\n`)
+  }
+  t.deepEqual(readdirSync(other), [])
 })
 
 test('an event that can not be folded stops a rebuild, and what is served stays as it was', async (t) => {

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { databaseFile } from '../../../adapters/sqlite/database.js'
 import { E, type Either } from '../../../domain/prelude.js'
 import { compose } from '../../composition/compose.js'
 import { configFrom } from '../../composition/config.js'
@@ -29,7 +30,7 @@ const show = async (folder: string): Promise<void> => {
   )
   teller.say('Every request and answer is real; ids and keys are shown shortened.')
   try {
-    await story(teller, { site, operatorKey, customer, file: join(folder, 'leadloop.db') })
+    await story(teller, { site, operatorKey, customer, file: databaseFile(folder) })
   } finally {
     await stop()
     customer.close()

@@ -4,6 +4,7 @@ import { systemClock } from '../../../adapters/node/clock.js'
 import { randomIds } from '../../../adapters/node/ids.js'
 import { jsonLogger } from '../../../adapters/node/logger.js'
 import { monotonicClock } from '../../../adapters/node/monotonic-clock.js'
+import { databaseFile } from '../../../adapters/sqlite/database.js'
 import type { EventStore } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
 import { orThrow, StoreFailed } from '../../../domain/store-failed.js'
@@ -38,8 +39,10 @@ export const rebuildReadModels = async (
 ): Promise<Either<string, undefined>> => {
   const projections = names.length === 0 ? readModels : readModels.filter(({ name }) => names.includes(name))
   const { dataDir, eventStoreUrl, mongoUrl } = config
-  // Opening would make the directory, and a path that was mistyped would look like an empty store.
-  if (!areStoresShared(config) && !existsSync(dataDir)) return E.left(`DATA_DIR: there is no ${dataDir}.`)
+  // Opening would make them, and a path that was mistyped would look like an empty store. Beside a log on a server the
+  // file may be missing: it holds read models alone.
+  const needed = eventStoreUrl === undefined ? databaseFile(dataDir) : dataDir
+  if (!areStoresShared(config) && !existsSync(needed)) return E.left(`DATA_DIR: there is no ${needed}.`)
   const { ulid } = randomIds(systemClock(config.clockRate))
   const opened = await openStores(config, { newId: ulid, logger: jsonLogger('silent') })
   if (E.isLeft(opened)) return opened

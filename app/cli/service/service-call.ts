@@ -36,11 +36,12 @@ export const withService = async <A>(
   if (running.right !== undefined) return use(running.right, false)
   const key = keyFor(config)
   if (E.isLeft(key)) return key
-  // Composing would make the folder, and a path that was mistyped would look like an empty store.
-  if (config.eventStoreUrl === undefined && !existsSync(join(config.dataDir, 'leadloop.db')))
-    return E.left(`DATA_DIR: there is no ${join(config.dataDir, 'leadloop.db')}.`)
   // Whoever calls a service that runs needs none of its parts.
   const { compose } = await import('../../composition/compose.js')
+  const { databaseFile } = await import('../../../adapters/sqlite/database.js')
+  const file = databaseFile(config.dataDir)
+  // Composing would make the folder, and a path that was mistyped would look like an empty store.
+  if (config.eventStoreUrl === undefined && !existsSync(file)) return E.left(`DATA_DIR: there is no ${file}.`)
   const own = await compose({ ...config, port: 0, logLevel: 'silent', roles })
   if (E.isLeft(own)) return own
   try {

@@ -1,5 +1,5 @@
 import { existsSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { databaseFile } from '../../../adapters/sqlite/database.js'
 import { neverAborted } from '../../../domain/abortable.js'
 import type { RecordedEvent } from '../../../domain/events.js'
 import { beginning, furthest, type Position } from '../../../domain/event.js'
@@ -19,7 +19,7 @@ import type { Stores } from '../stores.js'
 
 /** The key is made after the file got its first page, so an empty file beside a key has lost what it held. */
 export const wasEmptied = (config: Pick<Config, 'dataDir'>): boolean => {
-  const file = join(config.dataDir, 'leadloop.db')
+  const file = databaseFile(config.dataDir)
   return existsSync(file) && statSync(file).size === 0 && existsSync(secretKeyFile(config))
 }
 
