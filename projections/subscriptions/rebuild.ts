@@ -29,8 +29,8 @@ type Ports = {
 /** A read model that is built, and where its documents go. */
 type BuildTarget = { readonly projection: AnyProjection; readonly documents: Documents }
 
-/** The same, and from where on the log is folded. */
-type TargetAtCheckpoint = BuildTarget & { readonly from: Position }
+/** The same, and from where on the log is folded. Nothing more is written to it once `signal` aborts. */
+type TargetAtCheckpoint = BuildTarget & { readonly from: Position; readonly signal: AbortSignal }
 
 /** Builds a read model up to the head of the log, beside the one that is served. */
 export type Build = (target: BuildTarget, store: Pick<EventStore, 'history'>, signal: AbortSignal) => Promise<void>
@@ -48,14 +48,17 @@ export const rebuild = async (
   for (const projection of projections)
     await onDocuments(async (documents) => orThrow(await documents.drop(nextOf(projection))))
   await onDocuments(async (documents) => {
-    const targets = await Promise.all(projections.map((projection) => targetAtCheckpoint({ projection, documents })))
+    const targets = await Promise.all(
+      projections.map((projection) => targetAtCheckpoint({ projection, documents }, neverAborted)),
+    )
     await foldLog(targets, store, onPosition, neverAborted)
   })
 }
 
-const targetAtCheckpoint = async (target: BuildTarget): Promise<TargetAtCheckpoint> => ({
+const targetAtCheckpoint = async (target: BuildTarget, signal: AbortSignal): Promise<TargetAtCheckpoint> => ({
   ...target,
   from: orThrow(await target.documents.confirmedCheckpoint(nextOf(target.projection))),
+  signal,
 })
 
 /**
@@ -63,13 +66,16 @@ const targetAtCheckpoint = async (target: BuildTarget): Promise<TargetAtCheckpoi
  * @throws as `rebuild` does, and when `signal` aborts; what was built until then stays for the next call
  */
 export const buildAlone: Build = async (target, store, signal) => {
-  await foldLog([await targetAtCheckpoint(target)], store, () => undefined, signal)
+  await foldLog([await targetAtCheckpoint(target, signal)], store, () => undefined, signal)
 }
 
-/** A pass over the log that builds all `targets`. `failure`: why it failed, else undefined. */
+/**
+ * A pass over the log that builds all `targets`. `ending` aborts once nobody is left who wants one; `failure`: why it
+ * failed, else undefined.
+ */
 type Pass = {
   readonly targets: Array<TargetAtCheckpoint>
-  readonly signals: Array<AbortSignal>
+  readonly ending: AbortController
   readonly failure: Promise<unknown>
 }
 
@@ -79,7 +85,8 @@ const gathering = 50
 /**
  * Builds read models that are missing at the same time in one pass over the log, so that each event is read once. Where
  * there are no documents yet, all of them are missing. After an interruption they go on together, from where the one
- * came to that is furthest behind. One that can't be built holds up no other: then each goes on alone.
+ * came to that is furthest behind. One that can't be built holds up no other: then each goes on alone. One that is
+ * given up, as where another process takes it over, leaves the pass to the others.
  */
 export const buildTogether = (monotonic: Pick<MonotonicClock, 'sleep'>): Build => {
   /** What still takes in what is found missing. */
@@ -87,25 +94,24 @@ export const buildTogether = (monotonic: Pick<MonotonicClock, 'sleep'>): Build =
 
   const gather = (store: Pick<EventStore, 'history'>): Pass => {
     const targets: Array<TargetAtCheckpoint> = []
-    const signals: Array<AbortSignal> = []
+    const ending = new AbortController()
     const fold = async (): Promise<void> => {
       await monotonic.sleep(gathering, neverAborted)
       gathered = undefined
-      if (targets.length > 1) await foldLog(targets, store, () => undefined, AbortSignal.any(signals))
+      if (targets.length > 1) await foldLog(targets, store, () => undefined, ending.signal)
     }
     const failure = fold().then(
       () => undefined,
       (error: unknown) => error,
     )
-    return { targets, signals, failure }
+    return { targets, ending, failure }
   }
 
   return async (target, store, signal) => {
-    const placed = await targetAtCheckpoint(target)
-    gathered ??= gather(store)
-    gathered.targets.push(placed)
-    gathered.signals.push(signal)
-    const { failure } = gathered
+    const placed = await targetAtCheckpoint(target, signal)
+    if (gathered === undefined || gathered.ending.signal.aborted) gathered = gather(store)
+    const { targets, ending, failure } = gathered
+    targets.push(placed)
     let failed: unknown
     await abortable(signal, (done) => {
       void failure.then((error) => {
@@ -114,6 +120,7 @@ export const buildTogether = (monotonic: Pick<MonotonicClock, 'sleep'>): Build =
       })
       return undefined
     })
+    if (targets.every((one) => one.signal.aborted)) ending.abort()
     // Tried again soon by all of them, they are built together again. Whoever can't be built meets that alone, and then
     // says so.
     if (failed instanceof Error && !stopsForGood(failed)) throw failed
@@ -171,7 +178,24 @@ const foldLog = async (
 
 type Writer = (events: ReadonlyArray<RecordedEvent>, position: Position) => Promise<void>
 
-const writerOf = async ({ projection, documents, from }: TargetAtCheckpoint): Promise<Writer> => {
+/** A target that was given up while it was written fails nobody who is built with it. */
+const writerOf = async (target: TargetAtCheckpoint): Promise<Writer> => {
+  const { signal } = target
+  const unlessGivenUp = async <A>(work: Promise<A>): Promise<A | undefined> => {
+    try {
+      return await work
+    } catch (error) {
+      if (signal.aborted) return undefined
+      throw error
+    }
+  }
+  const write = await unlessGivenUp(preparedWriter(target))
+  return async (events, position) => {
+    if (write !== undefined && !signal.aborted) await unlessGivenUp(write(events, position))
+  }
+}
+
+const preparedWriter = async ({ projection, documents, from }: TargetAtCheckpoint): Promise<Writer> => {
   const collection = nextOf(projection)
   orThrow(await documents.prepare(collection))
   const cache = new LRUCache<string, Stored>({ maxSize: cachedDocuments, sizeCalculation: approximateBytes })

@@ -358,6 +358,88 @@ test('a read model that can not be built stops alone, though others are built wi
   )
 })
 
+/** Read models that are built in one pass, which has read all of the log and waits for `letGo`. */
+const openInOnePass = async (t: ExecutionContext, names: ReadonlyArray<string>) => {
+  const store = memoryEventStore(memoryLog())
+  for (let n = 1; n <= 3; n += 1) rightOf(await store.append(`conversion-${n}`, 'no-stream', [defined(n)]))
+  const logger = recordingLogger()
+  const begun: Array<bigint> = []
+  let letGo = (): void => undefined
+  async function* history(...range: Parameters<EventStore['history']>): ReturnType<EventStore['history']> {
+    begun.push(range[0])
+    yield* store.history(...range)
+    if (begun.length === 1) await new Promise<void>((resolve) => (letGo = resolve))
+  }
+  const build = buildTogether(turnTime)
+  const documents = memoryDocuments(documentState())
+  let onWrite = (_name: string): 'lost' | undefined => undefined
+  const writtenTo: Array<string> = []
+  const guarded: Documents = {
+    ...documents,
+    apply: async (collection, ...change) => {
+      writtenTo.push(collection.name)
+      if (onWrite(collection.name) === 'lost') return E.left({ kind: 'unavailable', reason: 'another process has it' })
+      return documents.apply(collection, ...change)
+    },
+  }
+  const running = names.map((name) =>
+    runProjection(anyProjection({ ...titles, name }), {
+      store: { ...store, history },
+      documents: guarded,
+      logger,
+      backoff: nextTurn,
+      monotonic: turnTime,
+      build,
+      isWaitedFor: false,
+    }),
+  )
+  t.teardown(() => Promise.all(running.map(({ stop }) => stop())))
+  await until('the log is read', 60_000, () => begun.length === 1)
+  await settled()
+  return {
+    running,
+    begun,
+    writtenTo,
+    /** `look` is called before each write, with the read model's name, and says whether its lease is lost by then. */
+    beforeWrites: (look: (name: string) => 'lost' | undefined) => {
+      onWrite = look
+    },
+    warnings: () => logger.lines.filter(({ level }) => level !== 'debug'),
+    letGo: () => letGo(),
+    head: rightOf(await store.head()),
+  }
+}
+
+test('a read model that is given up while it is built with others leaves them to go on', async (t) => {
+  const { running, warnings, begun, writtenTo, letGo, head } = await openInOnePass(t, ['first', 'second', 'third'])
+  await running[0]?.stop()
+  letGo()
+  await Promise.all(running.slice(1).map(({ caughtUpTo }) => caughtUpTo(head, neverAborted)))
+  t.deepEqual(warnings(), [])
+  t.is(begun.filter((after) => after === 0n).length, 2, 'the pass, and the one that was told to stop')
+  t.false(writtenTo.includes('first'))
+})
+
+test('a read model whose lease is lost while it is written with others leaves them to go on', async (t) => {
+  const { running, warnings, letGo, head, beforeWrites } = await openInOnePass(t, ['first', 'second'])
+  beforeWrites((name) => {
+    if (name !== 'first') return undefined
+    void running[0]?.stop()
+    return 'lost'
+  })
+  letGo()
+  await running[1]?.caughtUpTo(head, neverAborted)
+  t.deepEqual(warnings(), [])
+})
+
+test('read models that are all given up while they are built together are written to no more', async (t) => {
+  const { running, warnings, writtenTo, letGo } = await openInOnePass(t, ['first', 'second'])
+  await Promise.all(running.map(({ stop }) => stop()))
+  letGo()
+  await settled()
+  t.deepEqual([warnings(), writtenTo], [[], []])
+})
+
 test('a building that is told to stop while others are gathered for one pass stops', async (t) => {
   const stopping = new AbortController()
   const building = buildTogether({ sleep: () => aborted(neverAborted) })
