@@ -5,6 +5,7 @@ import type { EventBatch, EventStore, StoreFailure } from '../../domain/ports.js
 import { E, type Either } from '../../domain/prelude.js'
 import { orThrow, UndecodableEvent } from '../../domain/store-failed.js'
 import { readByPages } from '../in-process/stream-pages.js'
+import { boundLimit } from './bound-limit.js'
 import type { SqliteDatabase } from './database.js'
 import { dataOf, decodeEvents, eventColumns, type StoredEventRow } from './event-codec.js'
 
@@ -99,7 +100,7 @@ export const sqliteLog = (database: Reading) => {
 
 const streamReadsOf = (database: Reading): Pick<EventStore, 'read' | 'readLast'> => {
   const eventsOf = (order: string, stream: string, from: number, limit: number) => {
-    const sql = `SELECT ${eventColumns} FROM events WHERE stream = ? AND revision >= ? ORDER BY ${order} LIMIT ?`
+    const sql = `SELECT ${eventColumns} FROM events WHERE stream = ? AND revision >= ? ORDER BY ${order} ${boundLimit}`
     const rows = database.read((prepare) => prepare<StoredEventRow>(sql).raw().all(stream, from, limit))
     if (E.isLeft(rows)) return rows
     const { events, undecodable } = decodeEvents(rows.right)

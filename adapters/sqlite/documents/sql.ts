@@ -11,6 +11,7 @@ import type {
   Stored,
   WalkedEntry,
 } from '../../../projections/ports.js'
+import { boundLimit } from '../bound-limit.js'
 import { viewOf } from '../writer/views.js'
 import type { DocumentRow } from '../writer/writer-protocol.js'
 
@@ -121,7 +122,7 @@ export const selection = (
   const beyond = after === undefined ? '' : ` AND (${order}, key) ${descending ? '<' : '>'} (?, ?)`
   const other = except.length === 0 ? '' : ' AND key NOT IN (SELECT value FROM json_each(?))'
   const sql = `SELECT key, body FROM "${table}" WHERE ${where}${beyond}${other}
-               ORDER BY ${order} ${direction}, key ${direction} LIMIT ?`
+               ORDER BY ${order} ${direction}, key ${direction} ${boundLimit}`
   const keys = except.length === 0 ? [] : [JSON.stringify(except)]
   return { sql, values: [...values, ...cursorValues(after), ...keys, limit] }
 }
@@ -133,7 +134,7 @@ type CountedSlice = CountedPart & { readonly after: Cursor | undefined }
 /** How many entries there are, from one on. */
 export const counting = (collection: Collection, table: string, slice: CountedSlice): Selection => {
   const { where, values } = slicing(collection, slice)
-  const sql = `SELECT count(*) AS documents FROM (SELECT 1 FROM "${table}" WHERE ${where} LIMIT ?)`
+  const sql = `SELECT count(*) AS documents FROM (SELECT 1 FROM "${table}" WHERE ${where} ${boundLimit})`
   return { sql, values: [...values, slice.limit] }
 }
 

@@ -1,4 +1,5 @@
 import type Database from 'better-sqlite3'
+import { boundLimit } from '../bound-limit.js'
 import type { AppendAllWrite, AppendWrite, CheckpointWrite, TruncateWrite, WriteResult } from './writer-protocol.js'
 
 /**
@@ -19,7 +20,7 @@ export class EventAppender {
     this.#lastPosition = database.prepare('SELECT max(position) FROM events')
     this.#lastPosition.pluck()
     this.#eventsAfter = database.prepare(
-      'SELECT id, position FROM events WHERE stream = ? AND revision > ? ORDER BY revision LIMIT ?',
+      `SELECT id, position FROM events WHERE stream = ? AND revision > ? ORDER BY revision ${boundLimit}`,
     )
     this.#insert = database.prepare(
       `INSERT INTO events (position, stream, revision, category, id, type, time, correlation_id, causation_id,
