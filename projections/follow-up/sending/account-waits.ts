@@ -55,6 +55,8 @@ type Pass = {
   readonly after?: Cursor
 }
 
+const keyOf = (of: Pass['of'], accountId: AccountId): string => `${accountId}/${of}`
+
 /**
  * So many become due at once in a shard, and others when these were tried, or after so many milliseconds at most: what
  * is late of other accounts comes between them.
@@ -77,10 +79,8 @@ export const accountWaits = (ports: Ports, shard: DueInShard, shared: SharedRead
   let wantedFinds = 1
   let finds = 0
 
-  const check = (accountId: AccountId, since: Position): void => {
-    for (const of of kinds) passes.set(`${accountId}/${of}`, { accountId, of, since })
-    added.wake()
-  }
+  const begin = (of: Pass['of'], accountId: AccountId, since: Position): void =>
+    void passes.set(keyOf(of, accountId), { accountId, of, since })
 
   const findAll = async (): Promise<void> => {
     const head = await shared.head()
@@ -88,7 +88,7 @@ export const accountWaits = (ports: Ports, shard: DueInShard, shared: SharedRead
     if (isEnding(lease)) return
     if (!(await shared.waitingShards()).has(lease.name)) return
     for (const accountId of await waitingAccounts(ports.documents, lease))
-      if (!passes.has(`${accountId}/steps`)) check(accountId, head)
+      for (const of of kinds) if (!passes.has(keyOf(of, accountId))) begin(of, accountId, head)
   }
 
   const takeFirst = async (): Promise<void> => {
@@ -118,7 +118,10 @@ export const accountWaits = (ports: Ports, shard: DueInShard, shared: SharedRead
   }
 
   return {
-    check,
+    check: (accountId, position) => {
+      for (const of of kinds) begin(of, accountId, position)
+      added.wake()
+    },
     checkAll: () => {
       wantedFinds += 1
       added.wake()

@@ -1,5 +1,8 @@
 import test from 'ava'
+import { E } from '../../../domain/prelude.js'
 import type { ConsentAnswer } from '../../../projections/follow-up/consent-verifier.js'
+import type { Documents } from '../../../projections/ports.js'
+import { followUps } from '../../../projections/read-models/follow-ups.js'
 import { accountId, at, messageId, phone } from '../../kit/domain/samples.js'
 import { settled, waitedTime } from '../../kit/time/turns.js'
 import { until } from '../../kit/time/until.js'
@@ -78,6 +81,36 @@ test('what was enabled while the log was not followed goes on when it is again',
   account.enabled = true
   await followAnew()
   await until('the message', 30_000, () => stage.sent.length === 1)
+  t.deepEqual(stage.sent, [number])
+})
+
+test('what a member wrote goes on when its account was enabled unnoticed, while its steps can not be read', async (t) => {
+  const account = { enabled: false }
+  let failed = 0
+  const workerReads = (documents: Documents): Documents => ({
+    ...documents,
+    find: (collection, query) => {
+      const isOfSteps = collection.name === followUps.name && query.index === 'waiting' && query.descending === true
+      if (!isOfSteps) return documents.find(collection, query)
+      failed += 1
+      return Promise.resolve(E.left({ kind: 'unavailable', reason: 'away' }))
+    },
+  })
+  const stage = openFollowUpStage(t, { owner: () => account, monotonic: waitedTime(), workerReads })
+  await stage.prepare()
+  const [writtenTo = 0, other = 0] = neighbours(2)
+  const number = await stage.submit(writtenTo, 1, now, writtenTo, at(24 * 60 * minute))
+  await stage.write(writtenTo)
+  await stage.submit(other, 1, now)
+  await stage.sendWritten(writtenTo)
+  await stage.runTask(other)
+  t.is(postponed(stage), 2)
+  stage.toTime(at(minute))
+  const { followAnew } = stage.work(writtenTo)
+  await until('only its steps are left to be checked', 30_000, () => failed > 0)
+  account.enabled = true
+  await followAnew()
+  await until('what was written', 30_000, () => stage.sent.length === 1)
   t.deepEqual(stage.sent, [number])
 })
 
