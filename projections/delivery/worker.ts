@@ -88,8 +88,9 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
         fresh.forget()
         shardHeads.followFrom(orThrow(await store.head()))
         const resendsShown = await resends.load()
-        await search.inAll()
+        // Before that: a shard that comes meanwhile may come too late for it.
         hasBegun = true
+        await search.inAll()
         return resendsShown < position ? resendsShown : position
       },
       handle: async ({ events }) => {

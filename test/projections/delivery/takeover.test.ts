@@ -116,3 +116,27 @@ test('whoever gets a shard back takes no delivery for new that another worker ma
   await until(async () => (await state(1)).kind === 'succeeded')
   t.is(first.sent.length, 2)
 })
+
+test('a shard that comes while a worker that begins takes the queues of others is searched too', async (t) => {
+  const { addWebhook, makeDue, caughtUp, until, state, project, openWorker, close } = await openStage()
+  t.teardown(close)
+  project()
+  for (const n of [1, 2]) {
+    await addWebhook(n)
+    await makeDue(n, n)
+  }
+  await caughtUp()
+  let comes = (): void => undefined
+  const { worker, hold } = openWorker(
+    () => Promise.resolve(delivered),
+    () => Promise.resolve(comes()),
+  )
+  comes = () => {
+    comes = () => undefined
+    hold(1)
+  }
+  hold(2)
+  await worker.follower.begin(neverAborted)
+  for (const n of [2, 1]) await until(async () => (await state(n)).kind === 'succeeded')
+  t.pass()
+})
