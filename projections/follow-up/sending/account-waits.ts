@@ -19,7 +19,7 @@ import { FailedForGood, readOrThrow } from '../../subscriptions/retries/failed-f
 import { lastPositionOf, recordWithRetry, type RetryPorts } from '../../subscriptions/retries/retried-command.js'
 import { workWithRetry } from '../../subscriptions/retries/retried-work.js'
 import type { FollowUpReads } from '../due/bounded-reads.js'
-import { isMessageId, type DueInShard, type TaskId } from '../due/due-in-shard.js'
+import type { DueInShard, TaskId } from '../due/due-in-shard.js'
 import type { PartiesPorts } from './parties.js'
 import type { SegmentReservations } from './segment-reservations.js'
 import { collections, kinds, waitingAccounts, type SharedReads, type Waiting } from './waiting-accounts.js'
@@ -153,7 +153,7 @@ const resumeNext = async (ports: Ports, shard: DueInShard, pass: Pass): Promise<
   const query = after === undefined ? part : { ...part, after }
   const page = orThrow(await documents.find(collections[pass.of], query)).map(({ document }) => document as Waiting)
   const last = page.at(-1)
-  if (last?.waits_for === undefined || !(await maySend(ports, pass, last.id))) return undefined
+  if (last?.waits_for === undefined || !(await maySend(ports, pass))) return undefined
   const now = clock.now()
   const due = await Promise.all(page.map(async (one) => ((await becomeDue(ports, lease, one, now)) ? [one.id] : [])))
   shard.wakeUp.wake()
@@ -167,18 +167,15 @@ const shown = async (ports: Ports, { ending }: Lease, position: Position): Promi
 }
 
 /** A requested message waits for no month. */
-const maySend = async (ports: Ports, { accountId, of }: Pass, id: TaskId): Promise<boolean> => {
+const maySend = async (ports: Ports, { accountId, of }: Pass): Promise<boolean> => {
   const { clock, currentAccount, documents, reservations } = ports
   const owner = readOrThrow(streamOf(account, accountId), await currentAccount(accountId))
   if (owner.kind !== 'open' || !owner.enabled) return false
   const { segmentsPerMonth } = owner
-  if (of === 'messages' || segmentsPerMonth === null || isMessageId(id)) return true
+  if (of === 'messages' || segmentsPerMonth === null) return true
   const month = monthOf(clock.now())
   const count = async (): Promise<number> => orThrow(await usageIn(documents, accountId, month)).segments
-  return reservations.decide({ id, accountId, month, segmentsPerMonth }, count, (left) => ({
-    result: left > 0,
-    segments: 0,
-  }))
+  return reservations.hasRoom({ accountId, month, segmentsPerMonth }, count)
 }
 
 /** Whether it was, and is shown as due: not where it waits no longer, or never can be read. */

@@ -17,16 +17,14 @@ export type SegmentReservations = {
     count: () => Promise<number>,
     decide: (left: number) => Decided<A>,
   ) => Promise<A>
+  /** Whether the month has any room, were nothing sent of what is in flight. `count` is asked as by `decide`. */
+  readonly hasRoom: (month: LimitedMonth, count: () => Promise<number>) => Promise<boolean>
   /** The read model counts it, or it was not sent. */
   readonly release: (step: EngagementId) => void
 }
 
-type LimitedStep = {
-  readonly id: EngagementId
-  readonly accountId: AccountId
-  readonly month: string
-  readonly segmentsPerMonth: number
-}
+type LimitedMonth = { readonly accountId: AccountId; readonly month: string; readonly segmentsPerMonth: number }
+type LimitedStep = LimitedMonth & { readonly id: EngagementId }
 type Decided<A> = { readonly result: A; readonly segments: number }
 /** `isReleased`: a count that began after that has it, or it was not sent. */
 type Reservation = { readonly account: AccountId; readonly segments: number; isReleased: boolean }
@@ -47,7 +45,7 @@ export const segmentReservations = ({ now }: Pick<MonotonicClock, 'now'>): Segme
 
   const of = (id: AccountId): ReadonlyArray<Reservation> => [...reserved].filter(({ account }) => account === id)
 
-  const countAnew = async ({ accountId, month }: LimitedStep, count: () => Promise<number>): Promise<void> => {
+  const countAnew = async ({ accountId, month }: LimitedMonth, count: () => Promise<number>): Promise<void> => {
     const begun = { month, begunAt: now(), serial: (serial += 1) }
     const counted = of(accountId).filter(({ isReleased }) => isReleased)
     const used = await count()
@@ -57,13 +55,14 @@ export const segmentReservations = ({ now }: Pick<MonotonicClock, 'now'>): Segme
     counts.set(accountId, { ...begun, used })
   }
 
-  const countUnlessKnown = (step: LimitedStep, count: () => Promise<number>): Promise<void> | undefined => {
-    const known = counts.get(step.accountId)
-    if (known?.month === step.month && now() - known.begunAt < countedFor) return undefined
-    const inFlight = counting.get(step.accountId)
+  const countUnlessKnown = (limited: LimitedMonth, count: () => Promise<number>): Promise<void> | undefined => {
+    const { accountId, month } = limited
+    const known = counts.get(accountId)
+    if (known?.month === month && now() - known.begunAt < countedFor) return undefined
+    const inFlight = counting.get(accountId)
     if (inFlight !== undefined) return inFlight
-    const begun = countAnew(step, count).finally(() => counting.delete(step.accountId))
-    counting.set(step.accountId, begun)
+    const begun = countAnew(limited, count).finally(() => counting.delete(accountId))
+    counting.set(accountId, begun)
     return begun
   }
 
@@ -98,6 +97,12 @@ export const segmentReservations = ({ now }: Pick<MonotonicClock, 'now'>): Segme
         }
         return result
       }
+    },
+    hasRoom: async (limited, count) => {
+      await countUnlessKnown(limited, count)
+      // Another month may have been counted.
+      while (counts.get(limited.accountId)?.month !== limited.month) await countAnew(limited, count)
+      return (counts.get(limited.accountId)?.used ?? 0) < limited.segmentsPerMonth
     },
     release,
   }

@@ -14,6 +14,7 @@ const stageOf = (segmentsPerMonth: number, sent: number) => {
   return {
     shown,
     release: reservations.release,
+    hasRoom: (month = '2026-01') => reservations.hasRoom({ accountId: accountId(), month, segmentsPerMonth }, count),
     pass: (milliseconds: number) => {
       time += milliseconds
     },
@@ -85,4 +86,22 @@ test('a month that is used up is counted once a second, however many steps wait 
   pass(1_000)
   t.is(await step(1), 0)
   t.is(shown.counts, 2)
+})
+
+test('a month has room until it is counted as used up, whatever is in flight', async (t) => {
+  const { shown, step, hasRoom, pass } = stageOf(1, 0)
+  t.is(await step(1), 1)
+  t.true(await hasRoom())
+  shown.sent = 1
+  pass(1_000)
+  t.false(await hasRoom())
+})
+
+test('whether a month has room is not said of the one before, which is counted just then', async (t) => {
+  const { shown, step, hasRoom } = stageOf(1_000, 1_000)
+  const old = step(1)
+  const next = hasRoom('2026-02')
+  shown.sent = 0
+  t.is(await old, 0)
+  t.true(await next)
 })
