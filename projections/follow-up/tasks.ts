@@ -16,7 +16,7 @@ import { parkedWork, type ParkedUnderLease } from '../parking/parked-work.js'
 import { contactShards } from '../read-models/contact-shards.js'
 import { isLogged } from '../subscriptions/retries/backoff.js'
 import type { LeasedFollower } from '../subscriptions/leased-follower.js'
-import { isEnding, type Lease } from '../subscriptions/leases.js'
+import type { Lease } from '../subscriptions/leases.js'
 import { FailedForGood } from '../subscriptions/retries/failed-for-good.js'
 import { eraseCopies } from './copy-erasure.js'
 import type { BoundedReads } from './due/bounded-reads.js'
@@ -83,8 +83,7 @@ export const tasksOf = (ports: FollowUpPorts, shardNamed: (name: string) => Shar
 
   /** @throws `error` where it may succeed later */
   const failed = async (shard: Shard, id: TaskId, error: unknown): Promise<Position | undefined> => {
-    if (isEnding(shard.lease)) throw error
-    const failure = parked.finalFailure(id, error)
+    const failure = parked.finalFailure(shard, id, error)
     if (!isNeededByOthers(failure.stream)) {
       await parked.failed(shard, id, failure)
       return undefined

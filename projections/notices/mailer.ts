@@ -13,7 +13,6 @@ import { notices, type NoticeDocument } from '../read-models/notices.js'
 import { follow, type Follower, type RunningFollower } from '../subscriptions/follower.js'
 import type { LeasedFollower } from '../subscriptions/leased-follower.js'
 import { isEnding, type Lease } from '../subscriptions/leases.js'
-import { FailedForGood } from '../subscriptions/retries/failed-for-good.js'
 import { workWithRetry } from '../subscriptions/retries/retried-work.js'
 import { attemptNotice, type AttemptPorts } from './attempt.js'
 
@@ -183,6 +182,5 @@ const attempt = async (ports: MailerPorts, holder: LeaseHolder, id: NoticeId): P
 const setAside =
   (holder: LeaseHolder, id: NoticeId) =>
   async (error: unknown): Promise<undefined> => {
-    if (!(error instanceof FailedForGood) && isEnding(holder.lease)) throw error
-    await holder.parked.failed(holder, id, holder.parked.finalFailure(id, error))
+    await holder.parked.failed(holder, id, holder.parked.finalFailure(holder, id, error))
   }

@@ -5,8 +5,8 @@ import type { EventStore } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
 import { orThrow } from '../../domain/store-failed.js'
 import { idIn, idOf, streamOf } from '../../domain/stream-name.js'
-import type { Lease } from '../subscriptions/leases.js'
-import type { FailedForGood } from '../subscriptions/retries/failed-for-good.js'
+import { isEnding, type Lease } from '../subscriptions/leases.js'
+import { FailedForGood } from '../subscriptions/retries/failed-for-good.js'
 import { executeWithRetry, type RetryPorts } from '../subscriptions/retries/retried-command.js'
 import { exceptionsInARow } from './exceptions-in-a-row.js'
 import { executedOrThrow } from './final-failure.js'
@@ -52,9 +52,9 @@ export type ParkedWorkPorts = RetryPorts & { readonly store: Pick<EventStore, 'r
 export type ParkedWork<Holder> = {
   /**
    * What the work failed with, where that is for good.
-   * @throws `error` where trying again may help
+   * @throws `error` where trying again may help, and where it may come of a lease that is ending
    */
-  readonly finalFailure: (id: string, error: unknown) => FailedForGood
+  readonly finalFailure: (holder: Holder, id: string, error: unknown) => FailedForGood
   /**
    * Sets the work aside, and parks the newest event of the stream that it failed on; where that was parked, records
    * that the retry has failed.
@@ -157,7 +157,11 @@ export const parkedWork = <Holder extends ParkedUnderLease>(
   }
 
   return {
-    finalFailure: (id, error) => exceptions.finalFailure(worker.streamOf(id), error),
+    finalFailure: ({ lease }, id, error) => {
+      // Exceptions break off the work of a lease that is ending; what can't be read no holder can read.
+      if (isEnding(lease) && !(error instanceof FailedForGood)) throw error
+      return exceptions.finalFailure(worker.streamOf(id), error)
+    },
     park: async ({ lease }, error) => {
       await park(lease, error)
     },

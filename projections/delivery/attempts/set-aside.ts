@@ -5,7 +5,6 @@ import { resend } from '../../../domain/resend.js'
 import { idIn, idOf } from '../../../domain/stream-name.js'
 import { webhook } from '../../../domain/webhook.js'
 import { parkedWork, recordedBy, type ParkedWorkPorts } from '../../parking/parked-work.js'
-import { isEnding } from '../../subscriptions/leases.js'
 import { FailedForGood, loadOrThrow } from '../../subscriptions/retries/failed-for-good.js'
 import type { Attempt, AttemptEnd } from '../queue/attempts-in-flight.js'
 import type { LeasedQueues } from '../queue/leased-queues.js'
@@ -55,8 +54,7 @@ export const setAsideWork = ({ queues, ...ports }: Ports): SetAsideWork => {
   const { finalFailure, failed, succeeded, release } = parkedWork<WebhookQueue>(worker, ports)
 
   const setAside: SetAsideWork['setAside'] = async (queue, id, error) => {
-    if (!(error instanceof FailedForGood) && isEnding(queue.lease)) throw error
-    const failure = finalFailure(id, error)
+    const failure = finalFailure(queue, id, error)
     // Of a delivery, a webhook or a bulk resend.
     await failed(queue, idOf(failure.stream), failure)
     return { position: undefined, isStillDue: true }

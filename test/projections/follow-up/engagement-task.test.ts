@@ -371,6 +371,23 @@ test('what can not be read of an account is parked once and puts off that accoun
   t.pass()
 })
 
+test('what can not be read is parked also by whoever is about to give its lease back', async (t) => {
+  let recall = (): void => undefined
+  const unreadable = (stream: string): boolean => {
+    if (stream !== `account-${accountId(2)}`) return false
+    recall()
+    return true
+  }
+  const stage = openFollowUpStage(t, { unreadable })
+  await stage.submit(1, 2, {})
+  const worker = stage.work(1)
+  recall = worker.recall
+  await worker.working
+  t.like(stage.parked(), [{ type: 'EventParked', data: { event_stream: `account-${accountId(2)}` } }])
+  t.deepEqual(stage.recorded(), ['StepPostponed'])
+  t.false(stage.logger.lines.some(({ message }) => message === 'a task could not be recorded'))
+})
+
 test('a task that throws each time is parked, and holds up no other', async (t) => {
   const [bad, good] = neighbours(2)
   let looks = 0
