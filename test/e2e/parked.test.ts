@@ -252,3 +252,17 @@ test('where no service runs, one runs for what the command line asks, and a fold
   t.regex(refused.stderr, /^leadloop can't list what is parked\. DATA_DIR: there is no .+leadloop\.db\.\n$/)
   t.false(existsSync(nowhere))
 })
+
+test('whoever lists what is parked and has no read model of that is told what builds it', async (t) => {
+  const { directory, log, stop } = await openStage(t)
+  await stop()
+  log.run('DROP VIEW parked_events')
+  log.run("DELETE FROM collections WHERE name = 'parked_events'")
+  const settings = { DATA_DIR: directory, OPERATOR_KEY: operatorKey, PORT: '1', EVENTSTORE_URL: undefined }
+  const { code, stderr } = await runLeadloop(['parked', 'list'], settings)
+  t.is(code, 1)
+  const sentence = "What is parked can't be read: if that was never built, `leadloop rebuild parked_events` builds it."
+  t.is(stderr, `leadloop can't list what is parked. ${sentence}\n`)
+  t.is((await runLeadloop(['rebuild', 'parked_events'], settings)).code, 0)
+  t.deepEqual(await runLeadloop(['parked', 'list'], settings), { code: 0, stdout: '', stderr: '' })
+})

@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import { E, type Either } from '../../../domain/prelude.js'
 import { roles } from '../../composition/config.js'
 import { run } from '../run.js'
-import { answered, calling, type Body } from './calling.js'
+import { answered, bodyOf, calling, type Body } from './calling.js'
 import type { Call } from './service-call.js'
 
 export const parkedCommand = new Command('parked')
@@ -25,8 +25,8 @@ parkedCommand
 
 type Parked = { readonly id: string; readonly at: string }
 
-const listed = async (call: Call): Promise<Either<string, undefined>> => {
-  const all = await allParked(call)
+const listed = async (call: Call, isOwn: boolean): Promise<Either<string, undefined>> => {
+  const all = await allParked(call, isOwn)
   if (E.isLeft(all)) return all
   for (const parked of all.right) write(parked)
   return E.right(undefined)
@@ -37,13 +37,13 @@ const longestRetry = 30_000
 const pause = 100
 
 const retried = async (call: Call, id: string, isOwn: boolean): Promise<Either<string, undefined>> => {
-  const before = await allParked(call)
+  const before = await allParked(call, isOwn)
   if (E.isLeft(before)) return before
   const asked = await answered(call, 'POST', `/parked/${encodeURIComponent(id)}/retry`)
   if (E.isLeft(asked)) return asked
   const was = before.right.find((parked) => parked.id === id)
   for (let waited = 0; isOwn && was !== undefined; waited += pause) {
-    const now = await allParked(call)
+    const now = await allParked(call, isOwn)
     if (E.isLeft(now)) return now
     const is = now.right.find((parked) => parked.id === id)
     if (is === undefined) break
@@ -56,15 +56,17 @@ const retried = async (call: Call, id: string, isOwn: boolean): Promise<Either<s
   return E.right(undefined)
 }
 
-const allParked = async (call: Call): Promise<Either<string, ReadonlyArray<Parked>>> => {
+/** A service that runs for the list alone builds no read model, so that another try would not help. */
+const notBuilt = "What is parked can't be read: if that was never built, `leadloop rebuild parked_events` builds it."
+
+const allParked = async (call: Call, isOwn: boolean): Promise<Either<string, ReadonlyArray<Parked>>> => {
   const all: Array<Parked> = []
   let cursor: unknown = ''
   while (typeof cursor === 'string') {
-    const page: Either<string, Body> = await answered(
-      call,
-      'GET',
-      `/parked?limit=500${cursor === '' ? '' : `&cursor=${cursor}`}`,
-    )
+    const called = await call('GET', `/parked?limit=500${cursor === '' ? '' : `&cursor=${cursor}`}`)
+    if (E.isLeft(called)) return called
+    if (isOwn && called.right.status === 503) return E.left(notBuilt)
+    const page: Either<string, Body> = bodyOf(called.right)
     if (E.isLeft(page)) return page
     all.push(...(page.right['parked'] as ReadonlyArray<Parked>))
     cursor = page.right['next_cursor']
