@@ -429,6 +429,18 @@ test('an export that finds no more room says which file could not be written, an
   t.true(existsSync(join(folder, 'leads.csv')))
 })
 
+test('nothing stays of the tables of an attribution for which there is no room at all', async (t) => {
+  const folder = temporaryDirectory(t)
+  const { exited, stderr } = launchLeadloopBy('ulimit -f 1; exec "$0" "$@"', ['attribution', '--label', 'sold'], {
+    DATA_DIR: directory.path,
+    EVENTSTORE_URL: undefined,
+    TMPDIR: folder,
+  })
+  t.is((await exited).code, 1)
+  t.regex(stderr(), /^leadloop can't compute the attribution\. .*tables\.duckdb.*: File too large\.$/m)
+  t.deepEqual(readdirSync(folder), [])
+})
+
 test('an option of the event store that would lose events is refused by a replay with the sentence of a start', async (t) => {
   const settings = { EVENTSTORE_URL: 'esdb://ada:pass-word@127.0.0.1:9?tls=false&nodePreference=follower' }
   const ended = await runLeadloop(['replay'], settings)

@@ -34,10 +34,14 @@ export const loadTables = async (
   const { makeTable } = await import('./make-table.js')
   const { beginStaging, identityOf, stage } = await import('./staging.js')
   const folder = await mkdtemp(join(tmpdir(), 'leadloop-'))
-  const { connection, close } = await openDuckDb(join(folder, 'tables.duckdb'))
-  const closeAndRemove = async (): Promise<void> => {
+  const remove = (): Promise<void> => rm(folder, { recursive: true })
+  const { connection, close } = await openDuckDb(join(folder, 'tables.duckdb')).catch(async (error: unknown) => {
+    await remove()
+    throw error
+  })
+  const closeAndRemove = (): Promise<void> => {
     close()
-    await rm(folder, { recursive: true })
+    return remove()
   }
   try {
     // The file goes with the process, so there is no use in a whole one at its end.
