@@ -4,7 +4,7 @@ import { CommanderError, type Command } from 'commander'
 import { parse } from 'csv-parse/sync'
 import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, watch, writeFileSync } from 'node:fs'
 import { get, type IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -427,6 +427,22 @@ test('an export that finds no more room says which file could not be written, an
   const { code } = await leadloop(...into, '--continue')
   t.is(code, 0)
   t.true(existsSync(join(folder, 'leads.csv')))
+})
+
+test('nothing is written to the file of a replay once it has its name, in whichever format', async (t) => {
+  const folder = temporaryDirectory(t)
+  const changed = new Set<string | null>()
+  const watcher = watch(folder, (event, name) => event === 'change' && changed.add(name))
+  t.teardown(() => watcher.close())
+  const files = ['jsonl', 'csv', 'parquet'].map((format) => [format, `log.${format}`] as const)
+  for (const [format, name] of files) {
+    const ended = await replay('--type', 'AccountOpened', '--format', format, '--out', join(folder, name))
+    t.is(ended.code, 0, ended.stderr)
+    t.true(existsSync(join(folder, name)))
+  }
+  writeFileSync(join(folder, 'last'), 'x')
+  await until('all changes are seen', 30_000, () => changed.has('last'))
+  for (const [, name] of files) t.false(changed.has(name), name)
 })
 
 test('nothing stays of the tables of an attribution for which there is no room at all', async (t) => {

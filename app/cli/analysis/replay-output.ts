@@ -1,6 +1,7 @@
 import { stringify } from 'csv-stringify/sync'
 import { once } from 'node:events'
 import { open, rename, rm } from 'node:fs/promises'
+import { wholeFile } from '../../../adapters/node/whole-file.js'
 import { replayedFields, type ReplayedEvent } from '../../analysis/replay.js'
 
 export const replayFormats = ['jsonl', 'csv', 'parquet'] as const
@@ -106,7 +107,7 @@ const parquetIn = async (file: string): Promise<ReplayOutput> => {
       const { parquetFromJsonLines } = await import('../../../adapters/duckdb/parquet.js')
       const columns = replayedFields.map((field) => [field, types[field] ?? 'VARCHAR'] as const)
       try {
-        await parquetFromJsonLines(lines, file, columns)
+        await wholeFile(file, (part) => parquetFromJsonLines(lines, part, columns))
       } finally {
         await rm(lines)
       }
