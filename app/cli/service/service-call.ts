@@ -1,11 +1,11 @@
 import fetch, { FetchError } from 'node-fetch'
 import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { monotonicClock } from '../../../adapters/node/monotonic-clock.js'
 import { withinLimit } from '../../../domain/abortable.js'
 import type { MonotonicClock } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
 import type { Config } from '../../composition/config.js'
+import { operatorKeyFile } from '../../composition/start/secrets.js'
 import { toldReason } from '../run.js'
 
 export type Called = { readonly status: number; readonly body: unknown }
@@ -67,9 +67,9 @@ export const runningService = async (
   return E.isLeft(key) ? key : E.right(callOf(site, key.right, monotonic))
 }
 
-const keyFor = ({ dataDir, operatorKey }: Config): Either<string, string> => {
-  const file = join(dataDir, 'operator-key')
-  const key = operatorKey ?? (existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined)
+const keyFor = (config: Config): Either<string, string> => {
+  const file = operatorKeyFile(config)
+  const key = config.operatorKey ?? (existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined)
   return key === undefined ? E.left('OPERATOR_KEY: it is not set, and DATA_DIR holds no operator-key.') : E.right(key)
 }
 

@@ -18,6 +18,7 @@ export type Secrets = {
 type Keys = Pick<Config, 'dataDir' | 'secretKey' | 'operatorKey'>
 
 export const secretKeyFile = ({ dataDir }: Pick<Config, 'dataDir'>): string => join(dataDir, 'secret-key')
+export const operatorKeyFile = ({ dataDir }: Pick<Config, 'dataDir'>): string => join(dataDir, 'operator-key')
 
 /**
  * The keys that are given, else those that are stored in DATA_DIR. Left: one sentence, when the key is not the one that
@@ -49,9 +50,10 @@ const secretKeyFor = (config: Keys, first: RecordedEvent | undefined): Either<st
     : E.left('SECRET_KEY: the file secret-key must hold 32 bytes in base64.')
 }
 
-const operatorKeyFor = ({ operatorKey, dataDir }: Keys): Either<string, Omit<Secrets, 'vault'>> => {
+const operatorKeyFor = (config: Keys): Either<string, Omit<Secrets, 'vault'>> => {
+  const { operatorKey } = config
   if (operatorKey !== undefined) return E.right({ operatorKey, newOperatorKey: undefined })
-  const stored = storedIn(join(dataDir, 'operator-key'), 'OPERATOR_KEY')
+  const stored = storedIn(operatorKeyFile(config), 'OPERATOR_KEY')
   if (E.isLeft(stored)) return stored
   const { secret, isNew } = stored.right
   return isOperatorKey(secret)
