@@ -3,7 +3,7 @@ import { randomIds } from '../../adapters/node/ids.js'
 import { jsonLogger } from '../../adapters/node/logger.js'
 import { monotonicClock } from '../../adapters/node/monotonic-clock.js'
 import { E, type Either } from '../../domain/prelude.js'
-import { StoreFailed } from '../../domain/store-failed.js'
+import { orThrow, StoreFailed } from '../../domain/store-failed.js'
 import { loggedAppends } from '../commands/logged-appends.js'
 import { drain, listen } from '../http/listener.js'
 import { metrics as newMetrics, type Metrics } from '../http/monitoring/metrics.js'
@@ -13,7 +13,7 @@ import type { Config } from './config.js'
 import { openFirstAccount, type FirstAccount } from './start/first-account.js'
 import { secretsFor } from './start/secrets.js'
 import { serverWait, type ServerWait } from './start/server-wait.js'
-import { firstEventOf, headOf, ofNobodyElse, ofSameLog, wasEmptied, withinLog } from './start/store-checks.js'
+import { firstEventOf, goOnFromNewest, ofNobodyElse, ofSameLog, wasEmptied, withinLog } from './start/store-checks.js'
 import { openStores, type Stores } from './stores.js'
 import { wire, type WiringPorts } from './wiring.js'
 
@@ -103,7 +103,10 @@ const start = async (
   if (E.isLeft(same)) return same
   const within = await wait.answered(() => withinLog(stores, ports.monotonic))
   if (E.isLeft(within)) return within
-  const head = await wait.answered(() => headOf(config, stores.store, ports.clock))
+  const head = await wait.answered(async () => {
+    await goOnFromNewest(config, stores.store, ports.clock)
+    return E.right(orThrow(await stores.store.head()))
+  })
   if (E.isLeft(head)) return head
 
   const { routes, background, manage, tellAddress, drainRequests, close } = wire(

@@ -32,17 +32,16 @@ export const firstEventOf = async (store: EventStore): Promise<RecordedEvent | u
 }
 
 /**
- * The head of the log. A clock that ran ahead goes on from its newest event: what was due by it would else wait for
- * days that it has walked already.
+ * A clock that ran ahead goes on from the newest event of the log: what was due by it would else wait for days that it
+ * has walked already.
  */
-export const headOf = async (
+export const goOnFromNewest = async (
   { clockRate }: Pick<Config, 'clockRate'>,
-  store: EventStore,
+  store: Pick<EventStore, 'newestTime'>,
   clock: { readonly goOnFrom: (instant: Instant) => void },
-): Promise<Either<string, Position>> => {
+): Promise<void> => {
   const newest = clockRate > 1 ? orThrow(await store.newestTime()) : undefined
   if (newest !== undefined) clock.goOnFrom(newest)
-  return E.right(orThrow(await store.head()))
 }
 
 /** What this process must know of the log before anything else. */
