@@ -20,7 +20,7 @@ export const withAccount = <Context extends HasRequest>({ commandHandler }: Pick
   )
 
 /** All documents of the account in one of the read models that are listed by account. */
-export const listOf = <Document extends Json>(
+export const documentsOfAccount = <Document extends Json>(
   { queries }: Pick<ManagePorts, 'queries'>,
   projection: Projection<Document>,
   { accountId }: OpenAccount,

@@ -6,7 +6,7 @@ import { flow, TE } from '../../../domain/prelude.js'
 import { conversionList, type ConversionDocument } from '../../../projections/read-models/lists/conversion-list.js'
 import type { Endpoint } from '../../http/endpoint.js'
 import { answer, bind, execute, withBody } from '../../http/steps.js'
-import { listOf, withAccount } from '../account-in-path.js'
+import { documentsOfAccount, withAccount } from '../account-in-path.js'
 import type { Operator } from '../operator.js'
 import type { ManagePorts } from '../ports.js'
 
@@ -38,7 +38,7 @@ export const conversionDefinitionEndpoints = (ports: ManagePorts): ReadonlyArray
     path,
     handle: flow(
       withAccount(ports),
-      bind('conversions', ({ account }) => listOf(ports, conversionList, account)),
+      bind('conversions', ({ account }) => documentsOfAccount(ports, conversionList, account)),
       answer(200, ({ conversions }) => ({ conversions: conversions.map(shown) })),
     ),
   },

@@ -15,7 +15,7 @@ import { ownState } from '../../commands/states/own-state.js'
 import type { Endpoint } from '../../http/endpoint.js'
 import type { Problem } from '../../http/problem.js'
 import { answer, bind, execute, pathId, withBody } from '../../http/steps.js'
-import { listOf, withAccount } from '../account-in-path.js'
+import { documentsOfAccount, withAccount } from '../account-in-path.js'
 import { ChangedLimit } from '../limit-per-minute.js'
 import type { Operator } from '../operator.js'
 import { withPage } from '../page.js'
@@ -52,7 +52,7 @@ export const marketingSourceEndpoints = (ports: ManagePorts): ReadonlyArray<Endp
     path,
     handle: flow(
       withAccount(ports),
-      bind('sources', ({ account }) => listOf(ports, sourceList, account)),
+      bind('sources', ({ account }) => documentsOfAccount(ports, sourceList, account)),
       answer(200, ({ sources }) => ({ marketing_sources: sources.map((one) => shown(ports.siteUrl(), one)) })),
     ),
   },

@@ -7,7 +7,7 @@ import { playbookList, type PlaybookDocument } from '../../../projections/read-m
 import { sourceList } from '../../../projections/read-models/lists/source-list.js'
 import type { Endpoint } from '../../http/endpoint.js'
 import { answer, bind, check, execute, pathId, withBody } from '../../http/steps.js'
-import { listOf, withAccount } from '../account-in-path.js'
+import { documentsOfAccount, withAccount } from '../account-in-path.js'
 import type { Operator } from '../operator.js'
 import type { ManagePorts } from '../ports.js'
 import { NewPlaybook, PlaybookChange, sentSettings } from './playbook-settings.js'
@@ -38,7 +38,7 @@ export const playbookEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Op
     path,
     handle: flow(
       withAccount(ports),
-      bind('playbooks', ({ account }) => listOf(ports, playbookList, account)),
+      bind('playbooks', ({ account }) => documentsOfAccount(ports, playbookList, account)),
       answer(200, ({ playbooks }) => ({ playbooks: playbooks.map(shown) })),
     ),
   },
@@ -65,7 +65,7 @@ export const playbookEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Op
       withAccount(ports),
       pathId('playbook_id', PlaybookId, { kind: 'playbook-not-found' }),
       // Of a source that an older version made the playbook's stream says nothing.
-      bind('sources', ({ account }) => listOf(ports, sourceList, account)),
+      bind('sources', ({ account }) => documentsOfAccount(ports, sourceList, account)),
       check(({ sources, playbook_id }) =>
         sources.some((source) => source.playbook_id === playbook_id) ? { kind: 'playbook-in-use' } : undefined,
       ),

@@ -6,7 +6,7 @@ import { webhookList, type WebhookDocument } from '../../../projections/read-mod
 import type { Endpoint } from '../../http/endpoint.js'
 import type { Problem } from '../../http/problem.js'
 import { answer, bind, check, execute, pathId, withBody } from '../../http/steps.js'
-import { listOf, withAccount } from '../account-in-path.js'
+import { documentsOfAccount, withAccount } from '../account-in-path.js'
 import type { Operator } from '../operator.js'
 import type { ManagePorts } from '../ports.js'
 import { newSigningSecret } from './signing-secrets.js'
@@ -42,7 +42,7 @@ export const webhookEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Ope
     path,
     handle: flow(
       withAccount(ports),
-      bind('webhooks', ({ account }) => listOf(ports, webhookList, account)),
+      bind('webhooks', ({ account }) => documentsOfAccount(ports, webhookList, account)),
       answer(200, ({ webhooks }) => ({ webhooks: webhooks.map(listed) })),
     ),
   },
