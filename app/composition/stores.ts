@@ -31,7 +31,7 @@ export type Stores = {
   readonly close: () => Promise<void>
 }
 
-type Opened = Omit<Stores, 'isShared' | 'close'>
+type OpenedStores = Omit<Stores, 'isShared' | 'close'>
 type Closing = Array<() => Promise<void>>
 type Where = Pick<Config, 'dataDir' | 'eventStoreUrl' | 'mongoUrl'>
 /** What a process needs that shares work with others. */
@@ -58,7 +58,7 @@ const open = async (
   { dataDir, eventStoreUrl, mongoUrl }: Where,
   ports: Ports,
   closing: Closing,
-): Promise<Either<string, Opened>> => {
+): Promise<Either<string, OpenedStores>> => {
   const log = eventStoreUrl === undefined ? undefined : await logServer(eventStoreUrl)
   if (log !== undefined && E.isLeft(log)) return log
   if (log !== undefined) closing.push(log.right.store.close)

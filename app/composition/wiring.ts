@@ -29,10 +29,10 @@ export type WiringPorts = {
 }
 
 /** `head`: where the log ends. */
-type Opened = WiringPorts & { readonly stores: Stores; readonly secrets: Secrets; readonly head: Position }
+type Wired = WiringPorts & { readonly stores: Stores; readonly secrets: Secrets; readonly head: Position }
 
 /** Makes all parts and begins no work. */
-export const wire = (config: Config, { stores, secrets, head, ...ports }: Opened, metrics: Metrics) => {
+export const wire = (config: Config, { stores, secrets, head, ...ports }: Wired, metrics: Metrics) => {
   const { clock, ids, monotonic } = ports
   const { vault, operatorKey } = secrets
   const site = siteAddress(config)
@@ -73,8 +73,8 @@ export const wire = (config: Config, { stores, secrets, head, ...ports }: Opened
   })
   const stopping = new AbortController()
   const { readModels } = followers
-  const following = { readModels, followed, head, monotonic, stopping: stopping.signal }
-  const { untilAnswerable, documents } = readYourWrites(stored, following)
+  const waitPorts = { readModels, followed, head, monotonic, stopping: stopping.signal }
+  const { untilAnswerable, documents } = readYourWrites(stored, waitPorts)
   const queries = queriesOn({ store, documents, hasPendingReactions })
   const queriesAtOnce = queriesOn({ store, documents: stores.documents, hasPendingReactions })
   const { parkedCounts } = observed(metrics, { ...ports, store, queries: queriesAtOnce, background })
@@ -128,10 +128,10 @@ const observed = (metrics: Metrics, { store, queries, background, clock, monoton
   return { parkedCounts }
 }
 
-type Following = Omit<Parameters<typeof waitingCommands>[0] & Parameters<typeof waitingQueries>[0], 'documents'>
+type WaitPorts = Omit<Parameters<typeof waitingCommands>[0] & Parameters<typeof waitingQueries>[0], 'documents'>
 
-const readYourWrites = ({ isShared, documents }: Stores, following: Following): ReadYourWrites =>
-  (isShared ? waitingCommands : waitingQueries)({ documents, ...following })
+const readYourWrites = ({ isShared, documents }: Stores, ports: WaitPorts): ReadYourWrites =>
+  (isShared ? waitingCommands : waitingQueries)({ documents, ...ports })
 
 /** Where clients reach the service: what the settings say, else where it listens, once it does. */
 const siteAddress = ({ publicUrl }: Config) => {

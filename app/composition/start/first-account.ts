@@ -115,14 +115,14 @@ const leaseInTime = ({ membership, monotonic }: Ports): Promise<HeldLease | unde
 }
 
 /** With its source, and the contact of the example lead. */
-const completed = async (ports: Ports, { apiKey, playbookId, soldId, position, ...opened }: Opened) => {
+const completed = async (ports: Ports, { apiKey, playbookId, soldId, position, ...opened }: OpenedAccount) => {
   const sourceId = opened.sourceId ?? (await newSource(ports, playbookId))
   const contactId = await exampleContact(ports, firstAccountId)
   if (sourceId === undefined || contactId === undefined) return undefined
   return { postUrl: postUrl(ports.siteUrl(), firstAccountId, sourceId), apiKey, soldId, contactId, position }
 }
 
-type Opened = {
+type OpenedAccount = {
   readonly apiKey: string
   readonly playbookId: PlaybookId
   readonly soldId: ConversionId
@@ -132,7 +132,7 @@ type Opened = {
 }
 
 /** Undefined where it could not be opened, or another process opened it first. */
-const newAccount = async (ports: Ports): Promise<Opened | undefined> => {
+const newAccount = async (ports: Ports): Promise<OpenedAccount | undefined> => {
   const opened = await openAccount(ports, firstAccountId, 'First account', actor)
   if (E.isLeft(opened)) return undefined
   const position = opened.right.events.at(-1)?.position
@@ -140,7 +140,7 @@ const newAccount = async (ports: Ports): Promise<Opened | undefined> => {
 }
 
 /** With another key. Undefined where its key was shown, or the service was used without it. */
-const unshownAccount = async (ports: Ports): Promise<Opened | undefined> => {
+const unshownAccount = async (ports: Ports): Promise<OpenedAccount | undefined> => {
   const { clientCommands, ids } = ports
   const found = await unshown(ports)
   if (found === undefined) return undefined
@@ -151,7 +151,7 @@ const unshownAccount = async (ports: Ports): Promise<Opened | undefined> => {
 }
 
 /** What earlier starts left where nobody was shown the key, and nobody has used the service without it. */
-const unshown = async ({ store, documents }: Ports): Promise<Omit<Opened, 'apiKey'> | undefined> => {
+const unshown = async ({ store, documents }: Ports): Promise<Omit<OpenedAccount, 'apiKey'> | undefined> => {
   const marked = await documents.get(logCollection, [shownKey])
   return E.isLeft(marked) || marked.right.has(shownKey) ? undefined : leftByStarts(store)
 }
@@ -160,8 +160,8 @@ const unshown = async ({ store, documents }: Ports): Promise<Omit<Opened, 'apiKe
  * Taken from the log, which is short, since the read models may not be there yet. Of a log that somebody uses it reads
  * the beginning. Where it can't be read now, a later start finds out.
  */
-const leftByStarts = async (store: EventStore): Promise<Omit<Opened, 'apiKey'> | undefined> => {
-  let opened: Omit<Opened, 'apiKey'> | undefined
+const leftByStarts = async (store: EventStore): Promise<Omit<OpenedAccount, 'apiKey'> | undefined> => {
+  let opened: Omit<OpenedAccount, 'apiKey'> | undefined
   let sourceId: SourceId | undefined
   try {
     for await (const { events } of decodableHistory(store, beginning, categories, neverAborted))
