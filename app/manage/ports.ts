@@ -2,7 +2,7 @@ import type { Clock, CommandHandler, EventStore, Ids, Logger, Vault } from '../.
 import type { WebhookClient } from '../../projections/delivery/webhook-client.js'
 import type { PlaybookVersions } from '../../projections/from-streams/playbook-versions.js'
 import type { ClientCommands } from '../commands/client-commands.js'
-import type { Erasures } from '../commands/erasures.js'
+import type { Erasures } from '../commands/erasure/erasure-end.js'
 import type { CurrentStates } from '../commands/states/current-states.js'
 import type { RateLimit } from '../http/rate-limit.js'
 import type { Queries } from '../../projections/queries.js'

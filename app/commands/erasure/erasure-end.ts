@@ -1,24 +1,19 @@
-import { account } from '../../domain/account.js'
-import { neverAborted, withinLimit } from '../../domain/abortable.js'
-import { contact } from '../../domain/contact.js'
-import { erasureIdOf } from '../../domain/derived-id.js'
-import { erasure, type ErasureSummary } from '../../domain/erasure.js'
-import { beginning, furthest, type Position } from '../../domain/event.js'
-import type { EventType } from '../../domain/events.js'
-import type { AccountId, ContactId, ErasureId, LeadId, MessageId } from '../../domain/ids.js'
-import { lead } from '../../domain/lead.js'
-import { message } from '../../domain/message.js'
-import type { CommandHandler, EventStore, MonotonicClock, StoreFailure } from '../../domain/ports.js'
-import { E, type Either } from '../../domain/prelude.js'
-import { streamOf } from '../../domain/stream-name.js'
-import type { Collection, Documents } from '../../projections/ports.js'
-import { closingCommandOf } from '../../projections/erasure/contact-closing.js'
-import { exponentialBackoff } from '../../projections/subscriptions/retries/backoff.js'
-import type { LeasedFollower } from '../../projections/subscriptions/leased-follower.js'
-import { haveCaughtUp, type ReadModelFollower } from './caught-up-read-models.js'
-import type { ClientCommands } from './client-commands.js'
-import { loadState } from './states/current-states.js'
-import { longestTrust } from './states/in-memory-projection.js'
+import { neverAborted, withinLimit } from '../../../domain/abortable.js'
+import { erasure, type ErasureSummary } from '../../../domain/erasure.js'
+import { beginning, furthest, type Position } from '../../../domain/event.js'
+import type { EventType } from '../../../domain/events.js'
+import type { ErasureId, LeadId, MessageId } from '../../../domain/ids.js'
+import { lead } from '../../../domain/lead.js'
+import { message } from '../../../domain/message.js'
+import type { CommandHandler, EventStore, MonotonicClock, StoreFailure } from '../../../domain/ports.js'
+import { E, type Either } from '../../../domain/prelude.js'
+import { streamOf } from '../../../domain/stream-name.js'
+import type { Collection, Documents } from '../../../projections/ports.js'
+import { exponentialBackoff } from '../../../projections/subscriptions/retries/backoff.js'
+import type { LeasedFollower } from '../../../projections/subscriptions/leased-follower.js'
+import { haveCaughtUp, type ReadModelFollower } from '../caught-up-read-models.js'
+import { loadState } from '../states/current-states.js'
+import { longestTrust } from '../states/in-memory-projection.js'
 
 /** How far an erasure has come. */
 type ErasureEnd = {
@@ -62,8 +57,6 @@ const longestWait = 5_000
 
 /** In milliseconds: between two looks for the end of an erasure. */
 const looks = { first: 20, longest: 250 }
-
-const unexpected = { kind: 'unexpected' } as const
 
 export const erasuresOn = (ports: Ports): Erasures => {
   const { commandHandler, eraser, readModelFollowers, purges, isShared, monotonic } = ports
@@ -120,44 +113,6 @@ const untilCompleted = async (
     if (E.isRight(state) && state.right.kind === 'completed') return
     await pause(before, isOver)
   }
-}
-
-type ErasingPorts = {
-  readonly store: Pick<EventStore, 'read'>
-  readonly clientCommands: ClientCommands
-  readonly erasures: Erasures
-}
-
-type Erased = { readonly accountId: AccountId; readonly contactId: ContactId; readonly by: string }
-
-/**
- * Requests that a contact of this account is erased, closes it at once, and waits some seconds for the end. A repeat
- * changes nothing and tells how far the erasure has come. `events` are those of the request: none where it is repeated.
- */
-export const requestErasure = async (
-  { store, clientCommands, erasures }: ErasingPorts,
-  { accountId, contactId, by }: Erased,
-  actor: string,
-) => {
-  const erasureId = erasureIdOf(contactId)
-  // First of all: only where its account has erasures is it asked of a contact whether it was erased.
-  const begun = await clientCommands.execute(account, accountId, { type: 'BeginErasures' }, actor)
-  if (E.isLeft(begun)) return begun
-  const facts = { erasure_id: erasureId, account_id: accountId, contact_id: contactId, by }
-  const requested = await clientCommands.execute(erasure, erasureId, { type: 'RequestErasure', facts }, actor)
-  if (E.isLeft(requested)) return requested
-  // At once, so that no lead joins the contact and nothing is reported of it from the answer on, however long the rest
-  // takes.
-  const closing = await closingCommandOf(store, contactId, erasureId)
-  if (E.isLeft(closing)) return closing
-  const closed = await clientCommands.execute(contact, contactId, closing.right, actor)
-  // Said of no command but `EngageLead`.
-  if (E.isLeft(closed)) return E.left(closed.left.kind === 'lead-not-remembered' ? unexpected : closed.left)
-  const { events } = requested.right
-  // Another erasure may have begun those of the account within the last second.
-  if (events.length > 0) await erasures.knownToAll()
-  const end = await erasures.ended(erasureId, events.at(-1)?.position)
-  return E.isLeft(end) ? end : E.right({ ...end.right, events })
 }
 
 /** What closes the stream of something that came late, and may follow that. */

@@ -1,5 +1,6 @@
 import test from 'ava'
-import { requestErasure, erasuresOn, type Erasures } from '../../../app/commands/erasures.js'
+import { erasuresOn, type Erasures } from '../../../app/commands/erasure/erasure-end.js'
+import { requestErasure } from '../../../app/commands/erasure/erasure-request.js'
 import type { ClientCommands } from '../../../app/commands/client-commands.js'
 import { abortable } from '../../../domain/abortable.js'
 import type { Decider } from '../../../domain/decider.js'
