@@ -127,10 +127,11 @@ test('a shard that comes while a worker that begins takes the queues of others i
   }
   await caughtUp()
   let comes = (): void => undefined
-  const { worker, hold } = openWorker(
-    () => Promise.resolve(delivered),
-    () => Promise.resolve(comes()),
-  )
+  const beforeLoad = (): Promise<void> => {
+    comes()
+    return Promise.resolve()
+  }
+  const { worker, hold } = openWorker(() => Promise.resolve(delivered), beforeLoad)
   comes = () => {
     comes = () => undefined
     hold(1)
