@@ -97,7 +97,8 @@ export const buildTogether = (monotonic: Pick<MonotonicClock, 'sleep'>): Build =
     const ending = new AbortController()
     const fold = async (): Promise<void> => {
       await monotonic.sleep(gathering, neverAborted)
-      gathered = undefined
+      // Where all of them were given up, the next pass may be gathered by now.
+      if (gathered?.targets === targets) gathered = undefined
       if (targets.length > 1) await foldLog(targets, store, () => undefined, ending.signal)
     }
     const failure = fold().then(

@@ -450,3 +450,33 @@ test('a building that is told to stop while others are gathered for one pass sto
   stopping.abort()
   await t.throwsAsync(built, { any: true })
 })
+
+test('what is built just after others were given up is gathered for one pass', async (t) => {
+  const store = memoryEventStore(memoryLog())
+  rightOf(await store.append(`conversion-${conversionId(1)}`, 'no-stream', [defined(1)]))
+  const begun: Array<bigint> = []
+  const history: EventStore['history'] = (...range) => {
+    begun.push(range[0])
+    return store.history(...range)
+  }
+  const gatherings: Array<() => void> = []
+  const build = buildTogether({ sleep: () => new Promise<void>((resolve) => gatherings.push(resolve)) })
+  const documents = memoryDocuments(documentState())
+  const building = (name: string, signal: AbortSignal): Promise<void> =>
+    build({ projection: anyProjection({ ...titles, name }), documents }, { history }, signal)
+  const stopping = new AbortController()
+  const givenUp = building('given up', stopping.signal)
+  await settled()
+  stopping.abort()
+  await t.throwsAsync(givenUp, { any: true })
+  begun.length = 0
+  const first = building('first', neverAborted)
+  await settled()
+  gatherings[0]?.()
+  await settled()
+  const second = building('second', neverAborted)
+  await settled()
+  for (const end of gatherings.slice(1)) end()
+  await Promise.all([first, second])
+  t.is(begun.filter((after) => after === 0n).length, 1)
+})
