@@ -190,7 +190,7 @@ const writerOf = async (target: TargetAtCheckpoint): Promise<Writer> => {
       throw error
     }
   }
-  const write = await unlessGivenUp(preparedWriter(target))
+  const write = signal.aborted ? undefined : await unlessGivenUp(preparedWriter(target))
   return async (events, position) => {
     if (write !== undefined && !signal.aborted) await unlessGivenUp(write(events, position))
   }

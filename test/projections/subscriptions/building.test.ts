@@ -480,3 +480,29 @@ test('what is built just after others were given up is gathered for one pass', a
   await Promise.all([first, second])
   t.is(begun.filter((after) => after === 0n).length, 1)
 })
+
+test('nothing is prepared for a read model that is given up while others are gathered', async (t) => {
+  const store = memoryEventStore(memoryLog())
+  let endGathering = (): void => undefined
+  const build = buildTogether({ sleep: () => new Promise<void>((resolve) => (endGathering = resolve)) })
+  const documents = memoryDocuments(documentState())
+  const prepared: Array<string> = []
+  const watched: Documents = {
+    ...documents,
+    prepare: (collection) => {
+      prepared.push(collection.name)
+      return documents.prepare(collection)
+    },
+  }
+  const building = (name: string, signal: AbortSignal): Promise<void> =>
+    build({ projection: anyProjection({ ...titles, name }), documents: watched }, store, signal)
+  const stopping = new AbortController()
+  const givenUp = building('given up', stopping.signal)
+  const other = building('other', neverAborted)
+  await settled()
+  stopping.abort()
+  await t.throwsAsync(givenUp, { any: true })
+  endGathering()
+  await other
+  t.deepEqual([...new Set(prepared)], ['other'])
+})
