@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync, statfsSync } from 'node:fs'
+import { relative } from 'node:path'
 import { argv, env } from 'node:process'
 import { setFlagsFromString } from 'node:v8'
 
@@ -66,8 +67,10 @@ const inSuites = readdirSync(suites).flatMap((suite) =>
   [...readFileSync(`${suites}/${suite}`, 'utf8').matchAll(/'\.\.\/(.*)\.js'/g)].map(([, path]) => `test/${path}.ts`),
 )
 
-/** Whether files or folders are named, which run as they are. */
-const isNamed = argv.slice(2).some((argument) => argument.startsWith('test/'))
+/** Whether files or folders are named, in whichever way, which run as they are. */
+const isNamed = argv
+  .slice(2)
+  .some((argument) => relative('', argument).startsWith('test/') || argument.endsWith('.test.ts'))
 
 /** @param {string} file */
 const place = (file) => {
