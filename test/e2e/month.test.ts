@@ -1,4 +1,6 @@
 import test from 'ava'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { openLogReader } from '../../adapters/sqlite/log-reader.js'
 import { writeMonth } from '../../app/cli/demo/month.js'
 import { monthLength, monthPlan } from '../../app/cli/demo/month-plan.js'
@@ -81,4 +83,11 @@ test('a month that finds no more room ends with 1 and a sentence', async (t) => 
     /^leadloop can't make a month\. The stores can't be used: the disk does not answer \(SQLITE_\w+\)\.$/m,
   )
   t.notRegex(stderr(), /^ +at /m)
+})
+
+test('a month whose key can not be read is refused with the sentence of a start', async (t) => {
+  const directory = temporaryDirectory(t)
+  mkdirSync(join(directory, 'secret-key'))
+  const config = { ...configOf(directory), secretKey: undefined }
+  t.deepEqual(await writeMonth(config, []), E.left("SECRET_KEY: the file secret-key can't be read or made (EISDIR)."))
 })

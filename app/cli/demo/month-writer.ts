@@ -22,7 +22,9 @@ export const right = <L, A>(result: Either<L, A>): A => {
 
 /** Writes as the service does, by a clock that is set. */
 export const monthWriter = (config: Config, stores: Stores, began: number) => {
-  const { vault } = right(secretsFor(config, undefined))
+  const secrets = secretsFor(config, undefined)
+  if (E.isLeft(secrets)) throw new Refused(secrets.left)
+  const { vault } = secrets.right
   let now = instantOf(began)
   const clock = {
     now: () => now,
