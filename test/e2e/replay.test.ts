@@ -4,7 +4,7 @@ import { CommanderError, type Command } from 'commander'
 import { parse } from 'csv-parse/sync'
 import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readdirSync, readFileSync, watch, writeFileSync } from 'node:fs'
+import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, watch, writeFileSync } from 'node:fs'
 import { get, type IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -21,6 +21,7 @@ import { launchLeadloop, launchLeadloopBy, runLeadloop } from '../kit/parts/lead
 import type { Ended } from '../kit/parts/program.js'
 import { manage, openAccount, type Account, type SubmittedIds } from '../kit/service/account.js'
 import { openDataDirectory } from '../kit/service/data-directory.js'
+import { openPipe } from '../kit/parts/pipe.js'
 import { openService, serviceFor, type Service } from '../kit/service/in-process-service.js'
 import { configOf, operatorKey } from '../kit/service/settings.js'
 import { deliveriesIn } from '../kit/service/subscription.js'
@@ -364,6 +365,16 @@ test('nothing stays of a replay that can not be put in its place', async (t) => 
     t.regex(ended.stderr, /^leadloop can't replay\. .*directory/m, format)
     t.deepEqual(readdirSync(folder), ['taken'], format)
   }
+})
+
+test('a replay goes through a pipe that is named, and leaves it there', async (t) => {
+  const pipe = join(temporaryDirectory(t), 'pipe')
+  const read = openPipe(t, pipe)
+  const wanted = ['--type', 'AccountOpened']
+  const ended = await replay(...wanted, '--out', pipe)
+  t.is(ended.code, 0, ended.stderr)
+  t.true(lstatSync(pipe).isFIFO())
+  t.is(read(), (await replay(...wanted)).stdout)
 })
 
 /** Takes nothing that is written to it, as a disk that is full; not every system has it. */

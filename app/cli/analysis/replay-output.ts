@@ -1,7 +1,7 @@
 import { stringify } from 'csv-stringify/sync'
 import { once } from 'node:events'
 import { open, rename, rm } from 'node:fs/promises'
-import { wholeFile } from '../../../adapters/node/whole-file.js'
+import { replacedFile, wholeFile } from '../../../adapters/node/whole-file.js'
 import { replayedFields, type ReplayedEvent } from '../../analysis/replay.js'
 
 export const replayFormats = ['jsonl', 'csv', 'parquet'] as const
@@ -49,7 +49,9 @@ const growingFile = async (file: string): Promise<TextOutput> => {
 }
 
 /** The file has its name once it is whole. */
-const fileOutput = async (file: string): Promise<TextOutput> => {
+const fileOutput = async (named: string): Promise<TextOutput> => {
+  const file = await replacedFile(named)
+  if (file === undefined) return growingFile(named)
   const part = `${file}.part`
   const { write, end } = await growingFile(part)
   const remove = (): Promise<void> => rm(part, { force: true })
