@@ -9,7 +9,7 @@ import { openService, serviceFor } from '../kit/service/in-process-service.js'
 import { lead, newPhone } from '../kit/service/leads.js'
 import { operatorKey } from '../kit/service/settings.js'
 import { deliveriesOf, subscribed } from '../kit/service/subscription.js'
-import { serversOf } from '../kit/stores/servers.js'
+import { serversOf, settingsOf } from '../kit/stores/servers.js'
 import { until } from '../kit/time/until.js'
 
 /** Values of a person that nobody else has. */
@@ -178,10 +178,7 @@ test('an erased person does not come back with a restart or a rebuild', async (t
   const { directory, site, zelda, account, submitted, erase } = await openStage(t)
   await erase()
   await site.stop()
-  const rebuilt = await runLeadloop(['rebuild'], {
-    DATA_DIR: directory,
-    PORT: '0',
-  })
+  const rebuilt = await runLeadloop(['rebuild'], { ...settingsOf(directory), DATA_DIR: directory, PORT: '0' })
   t.is(rebuilt.code, 0, rebuilt.stderr)
   t.deepEqual(await holding(directory, 'Zelda'), [])
   const service = await openService(directory)
