@@ -1,4 +1,5 @@
 import '../adapters/eventstoredb/error-classification.test.js'
+import '../adapters/eventstoredb/native-base64.test.js'
 import '../adapters/eventstoredb/pending-checkpoints.test.js'
 import '../adapters/eventstoredb/retry.test.js'
 import '../adapters/in-process/log-tail.test.js'
