@@ -37,13 +37,14 @@ export type AttemptPorts = RetryPorts & {
 export const attemptWith = (ports: AttemptPorts, newDeliveries: Pick<NewDeliveries, 'take'>): Attempt => {
   const { commandHandler, currentWebhook, hasErasures, webhookClient, clock, logger, random, observe } = ports
 
-  const post = async (queue: WebhookQueue, receiver: KnownWebhook, state: KnownDelivery) => {
+  const post = async (queue: WebhookQueue, receiver: KnownWebhook, state: KnownDelivery, answered: () => void) => {
     const request = signedRequest(ports, receiver, state.facts.delivery_id, state.facts.body)
     // Another process posts to the webhook as soon as the lease is lost: what is open then would come beside its
     // requests.
     const response = E.isLeft(request) ? unsealable : await webhookClient.send(request.right, queue.lease.lost)
     observe(response)
     queue.limit = limitAfter(queue.limit, response)
+    answered()
     return { delivered: response.delivered, outcome: outcomeOf(response, state.attempts + 1, receiver.version) }
   }
 
@@ -78,7 +79,7 @@ export const attemptWith = (ports: AttemptPorts, newDeliveries: Pick<NewDeliveri
   }
 
   /** The next attempt of the schedule. */
-  const postScheduled = async (queue: WebhookQueue, id: DeliveryId): Promise<AttemptEnd> => {
+  const postScheduled = async (queue: WebhookQueue, id: DeliveryId, answered: () => void): Promise<AttemptEnd> => {
     const receiver = await receiverOf(queue)
     const loaded = (await takenUnlessErased(id)) ?? (await load(id))
     const { state } = loaded
@@ -90,24 +91,25 @@ export const attemptWith = (ports: AttemptPorts, newDeliveries: Pick<NewDeliveri
     if (receiver.kind === 'off')
       return record(queue, id, loaded, { type: 'HoldDelivery', webhookVersion: receiver.version })
     if (receiver.kind !== 'on') return record(queue, id, loaded, { type: 'AbandonDelivery' })
-    const posted = await post(queue, receiver, state)
+    const posted = await post(queue, receiver, state, answered)
     const next = nextAttemptAt(state.attemptsOfSchedule + 1, clock.now(), random())
     return record(queue, id, loaded, { type: 'RecordAttempt', ...posted, nextAttemptAt: next })
   }
 
   /** The attempt that somebody asked for: it does not count in the schedule, and goes to a webhook that is off too. */
-  const postResend = async (queue: WebhookQueue, id: DeliveryId): Promise<AttemptEnd> => {
+  const postResend = async (queue: WebhookQueue, id: DeliveryId, answered: () => void): Promise<AttemptEnd> => {
     const receiver = await receiverOf(queue)
     const loaded = await load(id)
     const { state } = loaded
     if (state.kind === 'unknown' || state.kind === 'erased' || state.resend === undefined) return unrecorded(false)
     if (isEnding(queue.lease)) return unrecorded(true)
     if (receiver.kind !== 'on' && receiver.kind !== 'off') return record(queue, id, loaded, { type: 'AbandonDelivery' })
-    const posted = await post(queue, receiver, state)
+    const posted = await post(queue, receiver, state, answered)
     return record(queue, id, loaded, { type: 'RecordResend', ...posted })
   }
 
-  return (queue, id, kind) => (kind === 'resend' ? postResend(queue, id) : postScheduled(queue, id))
+  return (queue, id, kind, answered) =>
+    kind === 'resend' ? postResend(queue, id, answered) : postScheduled(queue, id, answered)
 }
 
 const unrecorded = (isStillDue: boolean): AttemptEnd => ({ position: undefined, isStillDue })

@@ -80,8 +80,8 @@ export const setAsideWork = ({ queues, ...ports }: Ports): SetAsideWork => {
   }
 
   return {
-    settingAside: (attempt) => async (queue, id, kind) => {
-      const end = await attempt(queue, id, kind).catch((error: unknown) => setAside(queue, id, error))
+    settingAside: (attempt) => async (queue, id, kind, answered) => {
+      const end = await attempt(queue, id, kind, answered).catch((error: unknown) => setAside(queue, id, error))
       if (end.position !== undefined || !end.isStillDue) await succeeded(queue, id)
       return end
     },

@@ -21,8 +21,16 @@ export type AttemptEnd = {
   readonly isStillDue: boolean
 }
 
-/** Makes one attempt of a delivery. May reject; then nothing is known of how it ended. */
-export type Attempt = (queue: WebhookQueue, id: DeliveryId, kind: AttemptKind) => Promise<AttemptEnd>
+/**
+ * Makes one attempt of a delivery, and calls `answered` once its request is over. May reject; then nothing is known of
+ * how it ended.
+ */
+export type Attempt = (
+  queue: WebhookQueue,
+  id: DeliveryId,
+  kind: AttemptKind,
+  answered: () => void,
+) => Promise<AttemptEnd>
 
 type AttemptsInFlightPorts = {
   readonly attempt: Attempt
@@ -47,7 +55,10 @@ export const attemptsInFlight = (ports: AttemptsInFlightPorts, schedule: (queue:
     const giveBack = slots.take(queue)
     let end: AttemptEnd = { position: undefined, isStillDue: true }
     try {
-      end = await attempt(queue, id, kind)
+      end = await attempt(queue, id, kind, () => {
+        queue.answered.add(id)
+        if (slots.roomOf(queue) > 0) schedule(queue)
+      })
       failingWork.ended(id)
     } catch (error) {
       logger.error({ delivery: id, reason: reasonOf(error) }, 'an attempt could not be recorded')
@@ -55,6 +66,7 @@ export const attemptsInFlight = (ports: AttemptsInFlightPorts, schedule: (queue:
     }
     giveBack()
     queue.inFlight.delete(id)
+    queue.answered.delete(id)
     void release(queue, id, kind, end)
     slots.wake(schedule)
     schedule(queue)

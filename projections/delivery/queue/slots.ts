@@ -4,10 +4,19 @@ import type { WebhookQueue } from './webhook-queue.js'
 const slotsInAll = 256
 const slotsForSlow = 128
 
+/**
+ * With fewer attempts in flight than this in the process, one that was answered leaves its place to the next one of its
+ * webhook while its outcome is recorded: a single webhook waits for nothing but its receiver. With more of them, those
+ * that wait for each other are recorded together, which costs less than it gains to go on at once.
+ */
+const few = 32
+
 /** The slots of this process, and the queues that wait for one. */
 export type Slots = {
   /** How many are taken. */
   readonly taken: () => number
+  /** How many requests the queue may open within its own concurrency limit. */
+  readonly roomOf: (queue: WebhookQueue) => number
   /**
    * How many the queue may take now: it needs both a free slot, which is kept for no other, and room within its own
    * concurrency limit.
@@ -53,12 +62,13 @@ export const processSlots = (): Slots => {
     if (fast === undefined || slow === undefined) return (fast ?? slow)?.[0]
     return fast[1] < slow[1] ? fast[0] : slow[0]
   }
+  const roomOf = ({ limit, inFlight, answered }: WebhookQueue): number =>
+    limit.requests - inFlight.size + (taken < few ? answered.size : 0)
+
   return {
     taken: () => taken,
-    freeFor: (queue) => {
-      const { limit, inFlight } = queue
-      return Math.min(limit.requests - inFlight.size, free(limit.isSlow) + keptFor(queue))
-    },
+    roomOf,
+    freeFor: (queue) => Math.min(roomOf(queue), free(queue.limit.isSlow) + keptFor(queue)),
     take: (queue) => {
       const { isSlow } = queue.limit
       // Its first slot is the one that was kept for it.

@@ -24,6 +24,8 @@ export type WebhookQueue = ParkedUnderLease & {
   readonly lease: Lease
   /** Attempts that are in flight, by their deliveries. */
   readonly inFlight: Map<DeliveryId, Promise<void>>
+  /** Those of them whose request is over: how it ended is being recorded. */
+  readonly answered: Set<DeliveryId>
   /**
    * Deliveries that must not be begun although the read model may show them as due: they are read ahead, in flight, or
    * their last attempt does not show in the read model yet.
@@ -55,6 +57,7 @@ export const webhookQueue = (webhookId: WebhookId, lease: Lease): WebhookQueue =
   webhookId,
   lease,
   inFlight: new Map(),
+  answered: new Set(),
   reserved: new Set(),
   setAside: new Map(),
   retried: new Map(),

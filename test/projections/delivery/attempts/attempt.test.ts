@@ -55,7 +55,8 @@ const openStage = async () => {
     sent,
     tell,
     load,
-    attempt: (take: NewDeliveries['take']) => attemptWith(ports, { take })(queue, deliveryId(), 'first'),
+    attempt: (take: NewDeliveries['take']) =>
+      attemptWith(ports, { take })(queue, deliveryId(), 'first', () => undefined),
   }
 }
 

@@ -24,6 +24,8 @@ import { until } from '../../../kit/time/until.js'
 type Begun = {
   readonly id: DeliveryId
   readonly kind: AttemptKind
+  /** Its request is over, and its outcome is being recorded. */
+  readonly answered: () => void
   readonly end: (end: AttemptEnd) => void
   readonly fail: () => void
 }
@@ -54,9 +56,9 @@ const openStage = async () => {
   }
   const tried = failingWork(turnTime)
   const tested = scheduler({
-    attempt: (_queue, id, kind) =>
+    attempt: (_queue, id, kind, answered) =>
       new Promise((end, reject) => {
-        begun.push({ id, kind, end, fail: () => reject(new Error('the outcome could not be recorded')) })
+        begun.push({ id, kind, answered, end, fail: () => reject(new Error('the outcome could not be recorded')) })
       }),
     documents: {
       ...documents,
@@ -224,6 +226,53 @@ test('a webhook has as many requests open as its limit allows, and each that end
   t.is(numbers().length, 9)
   await succeed(5)
   t.deepEqual(numbers(), upTo(10))
+})
+
+test('while few attempts are in flight, one that was answered leaves its place before its outcome is recorded', async (t) => {
+  const { schedule, openQueue, put, begun, succeed, numbers, inFlight } = await openStage()
+  for (const n of upTo(60)) await put(n, 'first')
+  schedule(openQueue())
+  await settled()
+  t.is(inFlight(), 8)
+  begun[0]?.answered()
+  await settled()
+  t.deepEqual(numbers(), upTo(9))
+  await succeed(0)
+  t.deepEqual(numbers(), upTo(9))
+  // However many wait to be recorded, more than eight are never open, and more than 32 never in flight.
+  for (let nth = 1; nth < begun.length; nth += 1) {
+    begun[nth]?.answered()
+    await settled()
+  }
+  t.is(inFlight(), 32)
+  await succeed(1)
+  t.is(inFlight(), 32)
+})
+
+test('while many attempts are in flight, one that was answered keeps its place until its outcome is recorded', async (t) => {
+  const { schedule, openQueue, put, begun, succeed, inFlight } = await openStage()
+  for (const n of upTo(5 * 8)) await put(n, 'first', at(n), 1 + (n % 4))
+  for (const n of upTo(4)) schedule(openQueue(n))
+  await settled()
+  t.is(inFlight(), 32)
+  begun[0]?.answered()
+  await settled()
+  t.is(begun.length, 32)
+  await succeed(0)
+  t.is(begun.length, 33)
+})
+
+test('an answered attempt whose outcome could not be recorded leaves no more than one place', async (t) => {
+  const { schedule, openQueue, put, begun, inFlight } = await openStage()
+  for (const n of upTo(20)) await put(n, 'first')
+  schedule(openQueue())
+  await settled()
+  begun[0]?.answered()
+  await settled()
+  begun[0]?.fail()
+  await settled()
+  t.is(begun.length, 9)
+  t.is(inFlight(), 8)
 })
 
 test('no slot is left free where what was read ahead comes to its end', async (t) => {
