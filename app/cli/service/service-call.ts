@@ -99,24 +99,31 @@ const callOf =
   (method, path, body) => {
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
     const sent = body === undefined ? {} : { body: JSON.stringify(body) }
-    return answerOf({ site, limit: longestCall, monotonic }, async (signal) => {
+    const mayGoOn = method === 'POST' ? ' It may still do what it was asked for.' : ''
+    return answerOf({ site, limit: longestCall, monotonic, mayGoOn }, async (signal) => {
       const response = await fetch(`${site}/manage/v1${path}`, { method, headers, ...sent, signal })
       return { status: response.status, body: await response.json() }
     })
   }
 
-/** `limit`: in milliseconds. */
-type Asked = { readonly site: string; readonly limit: number; readonly monotonic: MonotonicClock }
+type Asked = {
+  readonly site: string
+  /** In milliseconds. */
+  readonly limit: number
+  readonly monotonic: MonotonicClock
+  /** What is told of a request beside that nothing answered it in time. */
+  readonly mayGoOn?: string
+}
 
 /** What `ask` gives. Left: one sentence, also where it gives nothing within the limit. */
 const answerOf = async <A>(
-  { site, limit, monotonic }: Asked,
+  { site, limit, monotonic, mayGoOn = '' }: Asked,
   ask: (signal: AbortSignal) => Promise<A>,
 ): Promise<Either<string, A>> => {
   try {
     const answer = await withinLimit(monotonic, limit, ask)
     return answer === undefined
-      ? E.left(`What listens at ${site} gave no answer within ${limit / 1000} seconds.`)
+      ? E.left(`What listens at ${site} gave no answer within ${limit / 1000} seconds.${mayGoOn}`)
       : E.right(answer)
   } catch (error) {
     return E.left(`${toldReason(error)}.`)

@@ -48,6 +48,19 @@ test('whether a service runs that does not answer is not waited for any longer t
   t.deepEqual(await looking, E.left(`What listens at ${site} gave no answer within 5 seconds.`))
 })
 
+test('of a call that is to change something it is said that it may go on after the minute', async (t) => {
+  const { receiver, site, time, look } = await openStage(t, (n, response) =>
+    (n === 1 ? live : neverAnswers)(n, response),
+  )
+  const running = await look()
+  if (E.isLeft(running)) throw new Error(running.left)
+  const calling = running.right?.('POST', '/erasures')
+  await receiver.received(2)
+  await time.advance(60_000)
+  const reason = `What listens at ${site} gave no answer within 60 seconds. It may still do what it was asked for.`
+  t.deepEqual(await calling, E.left(reason))
+})
+
 for (const [what, answering] of Object.entries({ 'is not answered': neverAnswers, 'is half answered': beginsToAnswer }))
   test(`a call that ${what} ends after a minute`, async (t) => {
     const { receiver, site, time, look } = await openStage(t, (n, response) =>
