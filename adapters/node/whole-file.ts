@@ -1,12 +1,19 @@
-import { realpath, rename, rm, stat } from 'node:fs/promises'
+import { open, realpath, rename, rm, stat } from 'node:fs/promises'
+import { dirname } from 'node:path'
 
 /**
  * What a whole file is to replace: where a link leads to. Undefined where something else than a file stands, such as a
  * pipe or `/dev/stdout`: it is written to, and nothing takes its place.
+ * @throws Error of the file system, where no file can stand there: a folder does, or there is none to hold it
  */
 export const replacedFile = async (file: string): Promise<string | undefined> => {
   const stats = await stat(file).catch(() => undefined)
-  if (stats === undefined || stats.isDirectory()) return file
+  if (stats === undefined) {
+    await stat(dirname(file))
+    return file
+  }
+  // The system says why, in the words that it has for whoever would write into a folder.
+  if (stats.isDirectory()) await (await open(file, 'r+')).close()
   return stats.isFile() ? realpath(file) : undefined
 }
 

@@ -362,7 +362,7 @@ test('nothing stays of a replay that can not be put in its place', async (t) => 
   for (const format of ['jsonl', 'csv', 'parquet']) {
     const ended = await replay('--type', 'AccountOpened', '--format', format, '--out', join(folder, 'taken'))
     t.is(ended.code, 1, format)
-    t.regex(ended.stderr, /^leadloop can't replay\. .*directory/m, format)
+    t.regex(ended.stderr, /^leadloop can't replay\. --out: .*directory/, format)
     t.deepEqual(readdirSync(folder), ['taken'], format)
   }
 })

@@ -100,6 +100,8 @@ const types: { readonly [field in keyof ReplayedEvent]?: string } = {
 
 /** The lines are on the disk before they are turned into columns, so that memory does not grow with them. */
 const parquetIn = async (file: string): Promise<ReplayOutput> => {
+  // It is told at once where nothing can be written in the end.
+  await replacedFile(file)
   const lines = `${file}.jsonl`
   const { write, end, discard } = jsonLinesTo(await fileOutput(lines))
   return {

@@ -1,10 +1,10 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { writeFile } from 'node:fs/promises'
-import { wholeFile } from '../../../adapters/node/whole-file.js'
+import { replacedFile, wholeFile } from '../../../adapters/node/whole-file.js'
 import { beginning, type Position } from '../../../domain/event.js'
 import type { Instant } from '../../../domain/instant.js'
 import type { LogReader } from '../../../domain/ports.js'
-import { E, type Either } from '../../../domain/prelude.js'
+import { E, TE, type Either } from '../../../domain/prelude.js'
 import type { AttributionRow } from '../../analysis/attribution/attribution-output.js'
 import {
   attributionModels,
@@ -29,20 +29,20 @@ export const reportTo = (config: Config, file: string, asked: Asked): Promise<Ei
   readingLog(
     config,
     async (log, { signal, onPosition }) => {
+      // Before the log is read: to compute it takes a while.
+      const place = await atOut(() => replacedFile(file))
+      if (E.isLeft(place)) return place
       const page = await reportOf(log, asked, signal, onPosition)
-      return E.isLeft(page) ? page : write(file, page.right)
+      if (E.isLeft(page)) return page
+      const written = await atOut(() => wholeFile(file, (part) => writeFile(part, page.right)))
+      return E.isLeft(written) ? written : E.right(undefined)
     },
     { isBackground: true },
   )
 
-const write = async (file: string, page: string): Promise<Either<string, undefined>> => {
-  try {
-    await wholeFile(file, (part) => writeFile(part, page))
-    return E.right(undefined)
-  } catch (error) {
-    return E.left(`--out: ${toldReason(error)}.`)
-  }
-}
+/** Left: one sentence. */
+const atOut = <A>(work: () => Promise<A>): Promise<Either<string, A>> =>
+  TE.tryCatch(work, (error) => `--out: ${toldReason(error)}.`)()
 
 /**
  * The report as HTML: the same bytes for the same history and the same request. Left: one sentence.

@@ -373,6 +373,13 @@ test('a wrong use ends with 2, what can not be read or written with 1, and both 
   const noFolder = await leadloop(['--out', join(folder, 'none', 'report.html')], { DATA_DIR: empty })
   t.is(noFolder.code, 1)
   t.true(noFolder.stderr.includes('--out: ENOENT'), noFolder.stderr)
+  for (const [out, reason] of [
+    [folder, 'EISDIR'],
+    [join(folder, 'none', 'report.html'), 'ENOENT'],
+  ] as const) {
+    const unread = await leadloop(['--out', out, '--account', unknown])
+    t.regex(unread.stderr, new RegExp(`^leadloop can't report\\. --out: ${reason}`), 'before the log is read')
+  }
   const nowhere = await leadloop(['--out', file], { DATA_DIR: join(folder, 'nowhere') })
   t.is(nowhere.code, 1)
   t.true(nowhere.stderr.includes('DATA_DIR'), nowhere.stderr)
