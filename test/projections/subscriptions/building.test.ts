@@ -131,6 +131,21 @@ test('a rebuild begins anew, and where a store fails it goes on from where it ca
   t.false(rightOf(await documents.exists(live)), 'it is served only once it is promoted')
 })
 
+test('a building that goes on folds further what it had built before it was interrupted', async (t) => {
+  const { store, watched, documents } = await open(t, (write) => (write === 2 ? 'fail' : undefined))
+  const counts: Projection<{ readonly count: number }> = {
+    ...titles,
+    name: 'counts',
+    keyOf: (event) => (event.type === 'ConversionDefined' ? event.data.account_id : undefined),
+    evolve: (document) => ({ count: (document?.count ?? 0) + 1 }),
+  }
+  const target = { projection: anyProjection(counts), documents: watched }
+  await t.throwsAsync(buildAlone(target, store, neverAborted), { instanceOf: StoreFailed })
+  await buildAlone(target, store, neverAborted)
+  const built = rightOf(await documents.get(collectionOf(counts, 'next'), [accountId()]))
+  t.deepEqual(built.get(accountId())?.document, { count })
+})
+
 test('a building ends when it is asked to, and the next start goes on from where it came to', async (t) => {
   let stop = (): void => undefined
   const { run, begun, read, written, head, documents } = await open(t, (write) => {
