@@ -145,6 +145,14 @@ test('however many tasks are parked in a shard, a look reads no more than withou
   t.true(read < 10, `${read} documents were read`)
 })
 
+test('where the lease ends while it is read what is due, nothing is begun under it', async (t) => {
+  const { shard, look, whileReading } = await openShard([due(messageId(1), contactId(1))], [step(2, at())])
+  const own = testLease(lease.name)
+  shard.lease = own
+  whileReading(own.recall)
+  t.deepEqual((await look()).begun, [])
+})
+
 test('one contact is written to by one task at a time, so that each knows what the one before has sent', async (t) => {
   const waiting = [due(messageId(1), contactId(1)), due(messageId(2), contactId(1)), due(messageId(3), contactId(2))]
   const { shard, look } = await openShard(waiting)
