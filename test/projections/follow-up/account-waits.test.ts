@@ -102,7 +102,7 @@ test('what a member wrote goes on when its account was enabled unnoticed, while 
   const number = await stage.submit(writtenTo, 1, now, writtenTo, at(24 * 60 * minute))
   await stage.write(writtenTo)
   await stage.submit(other, 1, now)
-  await stage.sendWritten(writtenTo)
+  await stage.sendRequested(writtenTo)
   await stage.runTask(other)
   t.is(postponed(stage), 2)
   stage.toTime(at(minute))
@@ -170,7 +170,7 @@ test('what a member wrote and is recorded as waiting after its account was enabl
   const number = await stage.submit(1, 1, now, 1, at(24 * 60 * minute))
   await stage.write(1)
   await stage.runTaskWhileAway(messageId(1), 'message', () => Promise.resolve(void (account.enabled = true)))
-  await stage.sendWritten(1)
+  await stage.sendRequested(1)
   t.deepEqual(stage.sent, [number])
 })
 
@@ -183,7 +183,7 @@ test('a step that waits for its account still does when a check of its consent f
   await stage.prepare()
   const number = await stage.submit(1)
   await stage.write(1)
-  const written = stage.sendWritten(1)
+  const written = stage.sendRequested(1)
   await until('the check', 30_000, () => stage.asked.length === 1)
   account.enabled = false
   await stage.runTask(1)

@@ -111,10 +111,10 @@ test('what a member writes days after a check that failed is not withdrawn by th
   await stage.prepare()
   const number = await stage.submit(1, 1, { consent: 'awaited' }, 1, at(10 * day))
   await stage.write(1)
-  await stage.sendWritten(1)
+  await stage.sendRequested(1)
   for (const time of [2 * day, 2 * day + 2 * minute, 2 * day + 2 * minute]) {
     stage.toTime(at(time))
-    await stage.sendWritten(1)
+    await stage.sendRequested(1)
   }
   t.deepEqual(stage.sent, [number])
 })
@@ -134,8 +134,8 @@ test('what a member writes days before the first step has the consent checked, a
   await stage.prepare()
   const number = await stage.submit(1, 1, { consent: 'awaited' }, 1, at(5 * day))
   await stage.write(1)
-  await stage.sendWritten(1)
-  await stage.sendWritten(1)
+  await stage.sendRequested(1)
+  await stage.sendRequested(1)
   t.deepEqual(stage.recorded(), ['MessageRequested', 'ConsentVerified', 'MessageBegun', 'MessageSent'])
   stage.toTime(at(5 * day - 1))
   await stage.runTask(1)
@@ -153,11 +153,11 @@ test('what a member writes has the consent checked for a day, at its pace, and c
   await stage.write(1)
   for (const time of [0, 0, minute - 1, minute, minute, 3 * minute]) {
     stage.toTime(at(time))
-    await stage.sendWritten(1)
+    await stage.sendRequested(1)
     await stage.runTask(1)
   }
   t.is(stage.asked.length, 3)
-  await stage.sendWritten(1)
+  await stage.sendRequested(1)
   t.deepEqual(stage.sent, [number])
   await stage.runTask(1)
   t.deepEqual(stage.sent, [number], 'the step is due in days')
@@ -170,7 +170,7 @@ test('what a member wrote is withdrawn where nobody could verify the consent wit
   await stage.write(1)
   for (const time of [0, minute, day, day]) {
     stage.toTime(at(time))
-    await stage.sendWritten(1)
+    await stage.sendRequested(1)
   }
   t.deepEqual(stage.notes().at(-1), ['filtered', 'The consent could not be verified within a day'])
   t.is(stage.recorded().at(-1), 'MessageFailed')
@@ -186,11 +186,11 @@ test('while a task of an engagement has its consent checked no other one does', 
   await stage.write(1)
   const step = stage.runTask(1)
   await until('the first check', 30_000, () => stage.asked.length === 1)
-  await stage.sendWritten(1)
+  await stage.sendRequested(1)
   say(verified)
   await step
   stage.toTime(at(5 * minute))
-  await stage.sendWritten(1)
+  await stage.sendRequested(1)
   t.is(stage.asked.length, 1)
   t.deepEqual(stage.sent, [number])
 })

@@ -116,6 +116,30 @@ test('the one message that tries a sender which is held goes out, also where the
   t.is(stage.heldUp().at(-1)?.type, 'SenderReleased')
 })
 
+test('what a member writes goes out as the one message that tries a sender which is held', async (t) => {
+  const stage = openFollowUpStage(t)
+  await stage.prepare()
+  await stage.submit(1, 1, {})
+  await stage.report({ type: 'HoldSender', accountId: accountId(), reason: '30007', saidBy: 'answer', at: at() })
+  stage.toTime(at(2 * 60 * 60_000))
+  await stage.write(1)
+  await stage.sendRequested(1)
+  t.deepEqual(stage.sent, [phone(1)])
+  t.is(stage.heldUp().at(-1)?.type, 'SenderReleased')
+})
+
+test('a message is not held back by itself, however soon it is shown as begun: ten requests for help are answered in a day', async (t) => {
+  const stage = openFollowUpStage(t, { isShownAtOnce: true })
+  await stage.prepare()
+  await stage.submit(1, 1, {})
+  for (let n = 1; n <= 11; n += 1) {
+    await stage.askForHelp(1, n)
+    await stage.sendRequested(n)
+  }
+  t.is(stage.sent.length, 10)
+  t.is(stage.recorded().at(-1), 'MessageFailed')
+})
+
 for (const dyingAt of [0, 1, 2]) {
   test(`a process that dies after ${dyingAt} of its records leaves a message that is sent once`, async (t) => {
     const stage = await openStage(t)
@@ -145,6 +169,27 @@ test('a provider that is asked for a message is told which others of its contact
   await stage.submit(2, 1, {}, 1)
   await until('the message of the newer lead', 30_000, () => sent() === 2)
   t.deepEqual(stage.known, ['SM7'])
+})
+
+test('a provider that can not tell what became of a message is asked five times in 80 seconds', async (t) => {
+  for (const end of ['accepted', 'unknown'] as const) {
+    const monotonic = waitedTime()
+    let times = 0
+    const stage = openFollowUpStage(t, {
+      outcome: () => 'lost',
+      monotonic,
+      settled: (asked) => {
+        times = asked
+        return asked === 5 && end === 'accepted' ? accepted : { kind: 'unknown' }
+      },
+    })
+    await stage.prepare()
+    await stage.submit(1, 1, {})
+    await stage.runTask(1)
+    t.is(times, 5, end)
+    t.is(monotonic.now(), 80_000, end)
+    t.is(stage.recorded().at(-1), end === 'accepted' ? 'MessageSent' : 'MessageFailed')
+  }
 })
 
 test('who takes over at once from a process that died in an attempt gives the provider time to list what it took', async (t) => {
@@ -250,6 +295,27 @@ test('a copy of which the provider tells after the erasure is erased there', asy
   t.deepEqual(stage.erasedCopies, ['SM1', 'SM2'])
 })
 
+test('a copy whose erasure throws each time is parked, and is erased once somebody asks for its retry', async (t) => {
+  let isBroken = true
+  const stage = openFollowUpStage(t, {
+    outcome: () => accepted,
+    beforeErasingCopy: () => {
+      if (isBroken) throw new TypeError('an error in a rule')
+    },
+  })
+  await stage.submit(1, 1, {})
+  stage.work(1)
+  await until('the first message', 30_000, () => stage.recorded().includes('MessageSent'))
+  await stage.eraseMessage(1)
+  await until('it is parked', 30_000, () => stage.parked().length === 1)
+  await stage.truncateMessage(1)
+  isBroken = false
+  await stage.retryParked()
+  await until('the copy is erased', 30_000, () => stage.erasedCopies.length === 1)
+  await until('the end of the retry', 30_000, () => stage.parked().at(-1)?.type === 'ParkedEventHandled')
+  t.is(stage.recorded().at(-1), 'MessageCopiesErased')
+})
+
 test('a process that dies when it has told a contact of its opt-out of the sender leaves a conversation that ends', async (t) => {
   const stage = openFollowUpStage(t, { isOptedOutOfSender: true })
   await stage.prepare()
@@ -331,6 +397,16 @@ test('a newer lead that was filtered leaves the messages of the older one as the
   await stage.runTask(1)
   t.deepEqual(stage.sent, [phone(1)])
   t.deepEqual(stage.recorded(), ['StepBegun', 'MessageBegun', 'MessageSent'])
+})
+
+test('a newer lead takes over the messages of its contact, also where the newest was filtered', async (t) => {
+  const stage = await openStage(t)
+  await stage.submit(2, 1, {}, 1)
+  await stage.submit(3, 1, {}, 1)
+  await stage.executeOnEngagement(3, { type: 'GiveUp', trigger: 'consent-refused', at: at() })
+  await stage.runTask(1)
+  await stage.runTask(2)
+  t.deepEqual(stage.recorded(), ['StepsEnded', 'StepBegun', 'MessageBegun', 'MessageSent'])
 })
 
 test('a task that fails again and again leaves few lines in the log, and is taken when that is over', async (t) => {

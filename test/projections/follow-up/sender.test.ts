@@ -4,6 +4,7 @@ import { instantOf, millisecondsOf } from '../../../domain/instant.js'
 import type { MessengerOutcome } from '../../../domain/messenger.js'
 import { sendingRates } from '../../../projections/follow-up/sending/rate.js'
 import { accountId, at, engagementId } from '../../kit/domain/samples.js'
+import { settled } from '../../kit/time/turns.js'
 import { until } from '../../kit/time/until.js'
 import { neighbours, openFollowUpStage } from './stage.js'
 
@@ -151,6 +152,42 @@ test('however many messages are in flight at a time, a month gets no more segmen
   t.is(stage.sent.length, 3)
 })
 
+test('a month gets all the segments of its limit, also one after the other', async (t) => {
+  const [first = 0, ...others] = neighbours(3)
+  const stage = openFollowUpStage(t, { owner: () => ({ segmentsPerMonth: 3 }) })
+  await stage.prepare()
+  await stage.submit(first, 1, now)
+  stage.work(first)
+  for (const [index, n] of others.entries()) {
+    await until('the message before', 30_000, () => stage.sent.length === index + 1)
+    await stage.submit(n, 1, now)
+  }
+  await until('the last message', 30_000, () => stage.sent.length === 3)
+  t.deepEqual(stage.heldUp(), [])
+})
+
+test('a month gets no more segments than its limit where its messages are shown late', async (t) => {
+  const [first = 0, second = 0] = neighbours(2)
+  let show = (): void => undefined
+  const late = new Promise<void>((resolve) => (show = resolve))
+  const stage = openFollowUpStage(t, {
+    owner: () => ({ segmentsPerMonth: 1 }),
+    beforeShowing: ({ name }) => (name === 'messages' ? late : Promise.resolve()),
+  })
+  await stage.prepare()
+  await stage.submit(first, 1, now)
+  await stage.submit(second, 1, now, second, at(minute))
+  stage.work(first)
+  t.teardown(show)
+  await until('the only message of the month', 30_000, () => stage.recorded().includes('MessageSent'))
+  await settled()
+  stage.toTime(at(minute))
+  await settled()
+  show()
+  await until('the other waits', 30_000, () => stage.heldUp().some(({ type }) => type === 'StepPostponed'))
+  t.is(stage.sent.length, 1)
+})
+
 test('a sender with a rate of its own sends its messages one after the other', async (t) => {
   const sender = { from: '+14155550101', messages_per_second: 0.5 }
   const stage = openFollowUpStage(t, { owner: (id) => (id === accountId(1) ? { sender } : {}) })
@@ -169,6 +206,29 @@ test('a sender with a rate of its own sends its messages one after the other', a
   stage.toTime(at(4_000))
   await stage.runTask(3)
   t.deepEqual(stage.sent, [first, other, second, third])
+})
+
+test('what a member writes waits for no place of its sender, and the step after it does', async (t) => {
+  const sender = { from: '+14155550101', messages_per_second: 0.5 }
+  const stage = openFollowUpStage(t, { owner: () => ({ sender }) })
+  await stage.prepare()
+  const [first, second, third] = [
+    await stage.submit(1, 1, now),
+    await stage.submit(2, 1, now),
+    await stage.submit(3, 1, now),
+  ]
+  await stage.runTask(1)
+  await stage.write(2)
+  await stage.sendRequested(2)
+  t.deepEqual(stage.sent, [first, second])
+  for (const time of [at(), at(2_000)]) {
+    stage.toTime(time)
+    await stage.runTask(3)
+  }
+  t.deepEqual(stage.sent, [first, second])
+  stage.toTime(at(4_000))
+  await stage.runTask(3)
+  t.deepEqual(stage.sent, [first, second, third])
 })
 
 test('a process uses as much of a rate as it has of the contacts', (t) => {

@@ -5,11 +5,12 @@ import type { AccountEvent, OpenAccount } from '../../../domain/account.js'
 import { contact } from '../../../domain/contact.js'
 import { stepMessageIdOf } from '../../../domain/derived-id.js'
 import { engagement, type EngagementCommand } from '../../../domain/engagement.js'
+import { beginning } from '../../../domain/event.js'
 import type { AccountId, EngagementId, MessageId } from '../../../domain/ids.js'
 import { later, millisecondsOf, type Instant } from '../../../domain/instant.js'
 import { lead } from '../../../domain/lead.js'
-import { message } from '../../../domain/message.js'
-import type { Messenger, MessengerOutcome } from '../../../domain/messenger.js'
+import { message, type Purpose } from '../../../domain/message.js'
+import type { Messenger, MessengerOutcome, Settled } from '../../../domain/messenger.js'
 import { parkedEvent } from '../../../domain/parked-event.js'
 import { standardPlaybook } from '../../../domain/playbook-settings.js'
 import type { EventStore, MonotonicClock } from '../../../domain/ports.js'
@@ -23,13 +24,14 @@ import { segmentReservations } from '../../../projections/follow-up/sending/segm
 import { sendRequested } from '../../../projections/follow-up/requested-messages.js'
 import { runEngagementTask } from '../../../projections/follow-up/engagement-task.js'
 import { followUpWorker } from '../../../projections/follow-up/worker.js'
-import type { Documents } from '../../../projections/ports.js'
+import type { Collection, Documents } from '../../../projections/ports.js'
 import { anyProjection, collectionOf } from '../../../projections/projection.js'
 import { contactShards } from '../../../projections/read-models/contact-shards.js'
 import { followUps } from '../../../projections/read-models/follow-ups.js'
 import { messages } from '../../../projections/read-models/messages.js'
 import { follow } from '../../../projections/subscriptions/follower.js'
 import { usageIn } from '../../../projections/read-models/messages.js'
+import { applyBatch } from '../../../projections/subscriptions/runner.js'
 import { failingWork } from '../../../projections/subscriptions/retries/failing-work.js'
 import { openAccountState } from '../../kit/domain/account-state.js'
 import {
@@ -81,13 +83,21 @@ type Plan = {
   readonly template?: string
   /** Called before a hold is looked up. @throws where that fails */
   readonly lookUpHold?: (account: AccountId) => void
+  /** @throws where the provider can't be asked to erase a copy */
+  readonly beforeErasingCopy?: () => void
+  /** Whether a task is shown all that was recorded up to the moment when it looks for messages. */
+  readonly isShownAtOnce?: boolean
   /** Streams that can't be decoded. */
   readonly unreadable?: (stream: string) => boolean
   readonly monotonic?: MonotonicClock
+  /** What the provider says where it is asked for a message for the so many-th time; undefined: what it lists. */
+  readonly settled?: (asked: number) => Settled | undefined
   /** Whether the provider lists already what it has taken. */
   readonly isListed?: () => boolean
   /** What the worker reads of the documents. */
   readonly workerReads?: (documents: Documents) => Documents
+  /** Called before a read model of the worker is written: what it waits for is written later. */
+  readonly beforeShowing?: (collection: Collection) => Promise<void>
 }
 /** A decider and a command that belong together. */
 type Executed = {
@@ -106,10 +116,14 @@ export const openFollowUpStage = (
     isOptedOutOfSender = false,
     template = 'Hi {{first_name}}',
     lookUpHold,
+    beforeErasingCopy = () => undefined,
+    isShownAtOnce = false,
     unreadable = () => false,
     monotonic = turnTime,
+    settled = () => undefined,
     isListed = () => true,
     workerReads = (given) => given,
+    beforeShowing = () => Promise.resolve(),
   }: Plan = {},
 ) => {
   const log = memoryLog()
@@ -126,6 +140,7 @@ export const openFollowUpStage = (
   const erasedCopies: Array<string> = []
   const known: Array<string> = []
   const taken = new Set<MessageId>()
+  let settles = 0
   const { execute } = sharedHandler(store, clock)
   const envelope = { actor: 'test', eventId: ids.uuid }
   const undecodable = E.left({ kind: 'corrupt', reason: 'an event can not be decoded' } as const)
@@ -135,9 +150,17 @@ export const openFollowUpStage = (
     read: (stream, ...range) => (unreadable(stream) ? Promise.resolve(undecodable) : opened.read(stream, ...range)),
     readLast: (stream, count) => (unreadable(stream) ? Promise.resolve(undecodable) : opened.readLast(stream, count)),
   })
+  const shownAtOnce: Documents['find'] = async (...query) => {
+    const events = eventsIn(log)
+    const position = events.at(-1)?.position ?? beginning
+    await applyBatch(anyProjection(messages), documents, { events, position })
+    return documents.find(...query)
+  }
+  const read = isShownAtOnce ? { ...documents, find: shownAtOnce } : documents
   const portsOn = (given: EventStore, backoff: () => Promise<void> = nextTurn) => ({
-    ...{ store: decoding(given), commandHandler: sharedHandler(decoding(given), clock), documents, clock, ids, logger },
-    ...{ monotonic, backoff, failingWork: tried, playbookAt: () => Promise.resolve(E.right(settingsWith(template))) },
+    ...{ store: decoding(given), commandHandler: sharedHandler(decoding(given), clock), documents: read },
+    ...{ clock, ids, logger, monotonic, backoff },
+    ...{ failingWork: tried, playbookAt: () => Promise.resolve(E.right(settingsWith(template))) },
     siteUrl: Promise.resolve('https://leads.example.com'),
     consentVerifier: {
       verify: (consent: Consent) => {
@@ -154,11 +177,13 @@ export const openFollowUpStage = (
       },
       settle: ({ id }, _since, others) => {
         known.push(...others)
-        return Promise.resolve(
-          taken.has(id) && isListed() ? { kind: 'accepted', providerId: 'SM1' } : { kind: 'absent' },
-        )
+        settles += 1
+        const listed: Settled =
+          taken.has(id) && isListed() ? { kind: 'accepted', providerId: 'SM1' } : { kind: 'absent' }
+        return Promise.resolve(settled(settles) ?? listed)
       },
       eraseCopy: (id) => {
+        beforeErasingCopy()
         erasedCopies.push(id)
         return Promise.resolve({ kind: 'erased' })
       },
@@ -176,6 +201,12 @@ export const openFollowUpStage = (
     consentsUnderCheck,
     reservations: segmentReservations(monotonic),
   })
+
+  const requestMessage = async (n: number, id: MessageId, purpose: Purpose, text: string | null): Promise<void> => {
+    const ids = { account_id: accountId(), contact_id: contactId(n), engagement_id: engagementId(n) }
+    const request = { purpose, text, expires_at: later(clock.now(), 3 * 24 * 3_600_000) }
+    rightOf(await execute(message, id, { type: 'RequestMessage', ids: { message_id: id, ...ids }, request }, envelope))
+  }
 
   return {
     asked,
@@ -272,21 +303,18 @@ export const openFollowUpStage = (
       const command = { type: 'ReportMessage', report: { kind: 'taken', providerId }, retryAt: undefined } as const
       rightOf(await execute(message, stepMessageIdOf(engagementId(n), 0), command, envelope))
     },
-    /** A member writes to the contact of the lead number `n`, and has three days for it. */
-    write: async (n: number) => {
-      const id = messageId(n)
-      const ids = { account_id: accountId(), contact_id: contactId(n), engagement_id: engagementId(n) }
-      const request = {
-        purpose: 'member',
-        text: 'By hand',
-        expires_at: later(clock.now(), 3 * 24 * 3_600_000),
-      } as const
-      rightOf(
-        await execute(message, id, { type: 'RequestMessage', ids: { message_id: id, ...ids }, request }, envelope),
-      )
+    /** Nothing is left of its first message but the event that closes it, and what came after that. */
+    truncateMessage: async (n: number) => {
+      const stream = `message-${stepMessageIdOf(engagementId(n), 0)}`
+      const closing = rightOf(await store.read(stream)).events.find(({ type }) => type === 'MessageErased')
+      if (closing !== undefined) rightOf(await store.truncate(stream, closing.revision))
     },
-    /** The task of what the member wrote. */
-    sendWritten: async (n: number): Promise<void> => {
+    /** A member writes to the contact of the lead number `n`, and has three days for it. */
+    write: (n: number) => requestMessage(n, messageId(n), 'member', 'By hand'),
+    /** The contact of the lead number `n` is to be answered with the message number `nth`. */
+    askForHelp: (n: number, nth: number) => requestMessage(n, messageId(nth), 'help', null),
+    /** The task of a requested message. */
+    sendRequested: async (n: number): Promise<void> => {
       await sendRequested(portsOn(store), testLease('contacts_0'), messageId(n))
     },
     /** Something is recorded of the account: what it is then, the plan says. */
@@ -348,8 +376,15 @@ export const openFollowUpStage = (
       const following = { store, logger, backoff: nextTurn }
       const lease = testLease('read models')
       const leases = new Map(shards.map((shard) => [shard, testLease(shard)]))
-      const followUpsFollower = readModelFollower(anyProjection(followUps), following, documents)
-      const messagesFollower = readModelFollower(anyProjection(messages), following, documents)
+      const shown: Documents = {
+        ...documents,
+        apply: async (collection, ...written) => {
+          await beforeShowing(collection)
+          return documents.apply(collection, ...written)
+        },
+      }
+      const followUpsFollower = readModelFollower(anyProjection(followUps), following, shown)
+      const messagesFollower = readModelFollower(anyProjection(messages), following, shown)
       const running = [followUpsFollower.run(lease), messagesFollower.run(lease)]
       const ports = { ...portsOn(store), documents: workerReads(documents) }
       const worker = followUpWorker({ ...ports, followUpsFollower, messagesFollower })
