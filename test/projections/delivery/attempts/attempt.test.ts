@@ -6,7 +6,7 @@ import { delivery, type DeliveryCommand } from '../../../../domain/delivery.js'
 import { webhook } from '../../../../domain/webhook.js'
 import { attemptWith } from '../../../../projections/delivery/attempts/attempt.js'
 import type { NewDeliveries } from '../../../../projections/delivery/attempts/new-deliveries.js'
-import { webhookQueue } from '../../../../projections/delivery/queue/webhook-queue.js'
+import { webhookQueue, type AttemptKind } from '../../../../projections/delivery/queue/webhook-queue.js'
 import type { WebhookRequest } from '../../../../projections/delivery/webhook-client.js'
 import { webhookShards } from '../../../../projections/delivery/webhook-shards.js'
 import { failingWork } from '../../../../projections/subscriptions/retries/failing-work.js'
@@ -45,18 +45,27 @@ const openStage = async () => {
         return Promise.resolve(refused)
       },
     },
-    currentWebhook: () => loadState(commandHandler, webhook, webhookId()),
+    currentWebhook: () => {
+      reading()
+      return loadState(commandHandler, webhook, webhookId())
+    },
     hasErasures: () => Promise.resolve(true),
     random: () => 0.5,
     observe: () => undefined,
   }
-  const queue = webhookQueue(webhookId(), testLease(webhookShards.of(webhookId())))
+  let reading = (): void => undefined
+  const lease = testLease(webhookShards.of(webhookId()))
+  const queue = webhookQueue(webhookId(), lease)
   return {
     sent,
     tell,
     load,
-    attempt: (take: NewDeliveries['take']) =>
-      attemptWith(ports, { take })(queue, deliveryId(), 'first', () => undefined),
+    attempt: (take: NewDeliveries['take'], kind: AttemptKind = 'first') =>
+      attemptWith(ports, { take })(queue, deliveryId(), kind, () => undefined),
+    /** Another process takes over while it is read what an attempt needs. */
+    loseLeaseWhileReading: (): void => {
+      reading = lease.expire
+    },
   }
 }
 
@@ -67,6 +76,16 @@ test('what became due here and was dropped since, with its contact, is not poste
   await tell({ type: 'EraseDelivery', why: 'contact-erased', createdAt: at(), at: at(), history })
   await attempt(() => due)
   t.deepEqual(sent, [])
+})
+
+test('what another process takes over while it is read is posted by that one alone, be it an attempt or a resend', async (t) => {
+  for (const kind of ['first', 'resend'] as const) {
+    const { sent, tell, attempt, loseLeaseWhileReading } = await openStage()
+    await tell({ type: 'RequestResend', resendId: null, dueAt: at() })
+    loseLeaseWhileReading()
+    t.deepEqual(await attempt(() => undefined, kind), { position: undefined, isStillDue: true }, kind)
+    t.deepEqual(sent, [], kind)
+  }
 })
 
 test('after a delivery is caught up with its schedule begins anew, however often it was tried', async (t) => {
