@@ -1,6 +1,7 @@
 import test from 'ava'
 import { neverAborted } from '../../../../domain/abortable.js'
 import { contact } from '../../../../domain/contact.js'
+import { engagement } from '../../../../domain/engagement.js'
 import type { LeadId, WebhookId } from '../../../../domain/ids.js'
 import type { EventStore } from '../../../../domain/ports.js'
 import { E } from '../../../../domain/prelude.js'
@@ -11,6 +12,7 @@ import { contacts } from '../../../../projections/read-models/contacts.js'
 import { applyBatch } from '../../../../projections/subscriptions/runner.js'
 import {
   accountId,
+  at,
   contactId,
   engagementId,
   erasureId,
@@ -99,6 +101,24 @@ test('nothing becomes due of a contact that was erased before the fan-out came t
     await run()
     t.is((await written('delivery')).length, isErased ? 0 : 1)
   }
+})
+
+test('the contact of an opt-out is shown as opted out, though its own stream says so only after it', async (t) => {
+  const { submit, commandHandler, envelope, run, bodies } = await openStage()
+  await submit(1)
+  const told = { type: 'RecordActivity', accountId: accountId(), label: 'opted_out', at: at(1) } as const
+  rightOf(await commandHandler.execute(engagement, engagementId(1), told, envelope))
+  await run()
+  t.deepEqual(
+    (await bodies()).map((body) => {
+      const { activity, contact } = JSON.parse(body) as Readonly<Record<string, Readonly<Record<string, unknown>>>>
+      return [activity?.['label'], contact?.['opted_out']]
+    }),
+    [
+      ['started', false],
+      ['opted_out', true],
+    ],
+  )
 })
 
 test('of activities that one append recorded each delivery is listed in its turn', async (t) => {
