@@ -171,6 +171,17 @@ test('a provider that is asked for a message is told which others of its contact
   t.deepEqual(stage.known, ['SM7'])
 })
 
+test('a provider that is asked for a message is told which attempts of it were lost', async (t) => {
+  const outcomes = [{ kind: 'accepted', providerId: 'SM7' } as const, 'lost' as const]
+  const stage = await openStage(t, () => outcomes.shift() ?? accepted)
+  await stage.runTask(1)
+  await stage.reportLost(1, 'SM7', nextTry)
+  stage.toTime(nextTry)
+  await stage.runTask(1)
+  t.deepEqual(stage.known, ['SM7'])
+  t.is(stage.recorded().at(-1), 'MessageSent')
+})
+
 test('a provider that can not tell what became of a message is asked five times in 80 seconds', async (t) => {
   for (const end of ['accepted', 'unknown'] as const) {
     const monotonic = waitedTime()

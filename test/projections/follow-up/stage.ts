@@ -303,6 +303,12 @@ export const openFollowUpStage = (
       const command = { type: 'ReportMessage', report: { kind: 'taken', providerId }, retryAt: undefined } as const
       rightOf(await execute(message, stepMessageIdOf(engagementId(n), 0), command, envelope))
     },
+    /** The provider reports that it has lost what it had taken: it may be tried again. */
+    reportLost: async (n: number, providerId: string, retryAt: Instant) => {
+      const report = { kind: 'unreached', providerId, reason: 'the phone was off' } as const
+      const command = { type: 'ReportMessage', report, retryAt } as const
+      rightOf(await execute(message, stepMessageIdOf(engagementId(n), 0), command, envelope))
+    },
     /** Nothing is left of its first message but the event that closes it, and what came after that. */
     truncateMessage: async (n: number) => {
       const stream = `message-${stepMessageIdOf(engagementId(n), 0)}`
