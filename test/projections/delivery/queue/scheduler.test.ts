@@ -408,19 +408,22 @@ test('what becomes due while the read model is read is begun too', async (t) => 
   t.deepEqual(numbers(), [1])
 })
 
-test('an attempt that could not be recorded is made again', async (t) => {
-  const { schedule, openQueue, put, begun, numbers, succeed, retrying } = await openStage()
-  await put(1, 'first')
-  schedule(openQueue())
-  await settled()
-  t.is(retrying(), undefined)
-  begun[0]?.fail()
-  await settled()
-  t.deepEqual(numbers(), [1, 1])
-  t.regex(retrying() ?? '', /^an exception \(Error/)
-  await succeed(1)
-  t.is(retrying(), undefined)
-})
+for (const kind of ['first', 'resend', 'retry', 'caught-up'] as const) {
+  test(`an attempt that could not be recorded is made again: ${kind}`, async (t) => {
+    const { schedule, openQueue, put, begun, numbers, succeed, retrying } = await openStage()
+    await put(1, kind, at())
+    schedule(openQueue())
+    await settled()
+    t.is(retrying(), undefined)
+    begun[0]?.fail()
+    await settled()
+    t.deepEqual(numbers(), [1, 1])
+    t.is(begun[1]?.kind, kind)
+    t.regex(retrying() ?? '', /^an exception \(Error/)
+    await succeed(1)
+    t.is(retrying(), undefined)
+  })
+}
 
 test('what failed is told of no longer than the shard of its webhook is held', async (t) => {
   const { schedule, openQueue, put, begun, failReads, retrying } = await openStage()
