@@ -1,6 +1,7 @@
 import '../projections/erasure/concurrent-erasures.test.js'
 import '../projections/erasure/contact-closing.test.js'
 import '../projections/erasure/contact-entries.test.js'
+import '../projections/erasure/erased-deliveries.test.js'
 import '../projections/erasure/found-copies.test.js'
 import '../projections/erasure/retention/message-retention.test.js'
 import '../projections/erasure/retention/retention.test.js'
