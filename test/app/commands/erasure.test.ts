@@ -9,13 +9,24 @@ import { erasure } from '../../../domain/erasure.js'
 import type { Position } from '../../../domain/event.js'
 import type { DomainEvent } from '../../../domain/events.js'
 import { lead } from '../../../domain/lead.js'
+import { message, type MessageCommand } from '../../../domain/message.js'
 import type { AnyCommand } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import { collectionOf } from '../../../projections/projection.js'
 import { contacts } from '../../../projections/read-models/contacts.js'
 import { logOf } from '../../kit/domain/log.js'
 import { writeHistory } from '../../kit/domain/lively-history.js'
-import { accountId, at, contactId, leadFacts, leadId, positionAt, uuid } from '../../kit/domain/samples.js'
+import {
+  accountId,
+  at,
+  contactId,
+  engagementId,
+  leadFacts,
+  leadId,
+  messageId,
+  positionAt,
+  uuid,
+} from '../../kit/domain/samples.js'
 import { memoryEventStore, memoryLog } from '../../kit/memory/event-store.js'
 import { documentState, memoryDocuments } from '../../kit/memory/documents.js'
 import { sharedHandler } from '../../kit/parts/command-handlers.js'
@@ -193,4 +204,30 @@ test('an erasure is pending until a lead that came meanwhile is closed, and the 
   t.deepEqual(await endedBefore(), E.right({ summary, isPurged: false }))
   shows(undefined)
   t.deepEqual(await endedBefore(), E.right({ summary, isPurged: true }))
+})
+
+test('an erasure is pending until a text that came meanwhile is closed, and then over, whatever becomes of its copy', async (t) => {
+  const { complete, execute, endedBefore } = await waitingStage()
+  await complete()
+  const ids = {
+    message_id: messageId(),
+    account_id: accountId(),
+    contact_id: contactId(),
+    engagement_id: engagementId(),
+  }
+  const facts = { ...ids, text: 'Hello', meaning: 'reply', paused_until: at(), gives_up_at: at() } as const
+  await execute(message, messageId(), { type: 'ReceiveMessage', facts: { ...facts, provider_id: 'SM1' } }, 3)
+  await execute(erasure, erasureId, { type: 'AddLateMessage', erasureId, ids }, 4)
+  t.deepEqual(await endedBefore(), E.right({ summary, isPurged: false }))
+  const later: ReadonlyArray<MessageCommand> = [
+    { type: 'EraseMessage', of: ids, beganAt: at(), history: [] },
+    { type: 'RecordKeptCopies', attempt: 1, until: at(1_000), reason: 'no answer' },
+    { type: 'ReportMessage', report: { kind: 'taken', providerId: 'SM2' }, retryAt: undefined },
+    { type: 'RecordErasedCopies' },
+  ]
+  for (const [n, command] of later.entries()) {
+    const { events } = await execute(message, messageId(), command, 5 + n)
+    t.is(events.length, 1, command.type)
+    t.deepEqual(await endedBefore(), E.right({ summary, isPurged: true }), command.type)
+  }
 })
