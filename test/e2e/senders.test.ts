@@ -104,6 +104,22 @@ test('a late report of the sender that an account had before neither holds nor r
   t.is(mails().length, 1)
 })
 
+test('trouble of the sender that an account had before holds up nothing of the one that it takes', async (t) => {
+  const { following, submit, takenFor, double } = await openTextingStage(t, { clockRate: 1_000 })
+  const account = await following('Moving Agency')
+  const held = async () => messagingIn(await account.manage('GET', '/messaging'))['held']
+  const filtered = await submit(account)
+  await soon(() => takenFor(filtered.phone).length === 1)
+  const [taken] = takenFor(filtered.phone)
+  t.is(taken && (await double.postStatus(taken, 'undelivered', 30007)), 204)
+  t.like(await held(), { reason: 'the carrier filters this sender (Twilio 30007)' })
+  await account.manage('PUT', '/messaging', { sender: { from: otherNumber, messages_per_second: null } })
+  t.is(await held(), null)
+  const { phone } = await submit(account)
+  await soon(() => takenFor(phone).length === 1)
+  t.is(takenFor(phone)[0]?.form.get('From'), otherNumber)
+})
+
 test('the provider answers STOP by itself, unless the account says that it does not', async (t) => {
   // By a clock that is faster the five minutes of a confirmation would be over in a moment.
   const { following, submit, takenFor, write } = await openTextingStage(t)
