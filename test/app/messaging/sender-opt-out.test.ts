@@ -1,6 +1,8 @@
 import test from 'ava'
+import { engagementsNotEnded } from '../../../app/http/problem.js'
 import { recordAtSender, recordForStrangers } from '../../../app/messaging/sender-opt-out.js'
 import { contact } from '../../../domain/contact.js'
+import { E } from '../../../domain/prelude.js'
 import { at, contactId, engagementId, phone } from '../../kit/domain/samples.js'
 import { rightOf } from '../../kit/right-of.js'
 import { plainVault } from '../../kit/simulation/plain-vault.js'
@@ -24,6 +26,27 @@ test('an opt-out of a contact that no read model shows yet is told to its conver
   const stateOf = async (n: number) => rightOf(await commandHandler.load(contact, contactId(n))).state
   t.like(await stateOf(1), { kind: 'known', unconverted: [engagementId()] })
   t.deepEqual(await stateOf(2), { kind: 'unknown', optedOut: true })
+})
+
+test('an opt-out of a number without a contact is not answered while what follows from it is still to come', async (t) => {
+  const { logger, commandHandler, clientCommands } = await openMessagingStage()
+  const pending: typeof clientCommands = {
+    execute: async (...args) => {
+      const done = await clientCommands.execute(...args)
+      return E.isLeft(done) ? done : E.right({ ...done.right, isPending: true })
+    },
+  }
+  const stranger = { ...writerOf(2), isKnown: false, optedOutBefore: false, sender: '+14155550100' }
+  for (const meaning of ['opted_out', 'opted_in'] as const) {
+    const said = { meaning, saidAt: undefined, takesBack: false }
+    const recorded = await recordForStrangers(
+      { logger, commandHandler, clientCommands: pending },
+      said,
+      [stranger],
+      'test',
+    )
+    t.deepEqual(recorded, meaning === 'opted_out' ? E.left(engagementsNotEnded) : E.right([]), meaning)
+  }
 })
 
 test('a START of a number whose contact was erased is recorded with its order at the sender', async (t) => {
