@@ -57,7 +57,7 @@ export const attemptsInFlight = (ports: AttemptsInFlightPorts, schedule: (queue:
     try {
       end = await attempt(queue, id, kind, () => {
         queue.answered.add(id)
-        if (slots.roomOf(queue) > 0) schedule(queue)
+        slots.wake(schedule)
       })
       failingWork.ended(id)
     } catch (error) {

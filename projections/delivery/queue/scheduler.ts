@@ -90,8 +90,7 @@ export const scheduler = (ports: SchedulerPorts): Scheduler => {
   }
 
   const waitForSlot = (queue: WebhookQueue): void => {
-    // The end of an attempt that is in flight schedules the queue.
-    if (isEnding(queue.lease) || slots.roomOf(queue) <= 0) return
+    if (isEnding(queue.lease)) return
     // A slot that has become free since the queue was filled wakes no queue that begins to wait only now.
     if (slots.freeFor(queue) > 0) queue.needsRefill = true
     else slots.wait(queue)

@@ -15,8 +15,6 @@ const few = 32
 export type Slots = {
   /** How many are taken. */
   readonly taken: () => number
-  /** How many requests the queue may open within its own concurrency limit. */
-  readonly roomOf: (queue: WebhookQueue) => number
   /**
    * How many the queue may take now: it needs both a free slot, which is kept for no other, and room within its own
    * concurrency limit.
@@ -24,11 +22,12 @@ export type Slots = {
   readonly freeFor: (queue: WebhookQueue) => number
   /** Takes one until the function that it returns is called. */
   readonly take: (queue: WebhookQueue) => () => void
-  /** Puts the queue among those that wait for a free slot. */
+  /** Puts the queue among those that wait for a free slot, or for room within their own concurrency limits. */
   readonly wait: (queue: WebhookQueue) => void
   /**
-   * Calls `schedule` for as many waiting queues as there are free slots. One slot is kept for each until it takes it,
-   * or `releaseKept` is called for it, since it may need none.
+   * Calls `schedule` for the queues that answered attempts leave room now, and for as many of those that wait for a
+   * free slot as there are. One slot is kept for each of these until it takes it, or `releaseKept` is called for it,
+   * since it may need none.
    */
   readonly wake: (schedule: (queue: WebhookQueue) => void) => void
   /** Gives up the slot that was kept for it. */
@@ -39,6 +38,8 @@ export const processSlots = (): Slots => {
   /** In the order in which they began to wait, with their place in it. */
   const waiting = { fast: new Map<WebhookQueue, number>(), slow: new Map<WebhookQueue, number>() }
   const woken = { fast: new Set<WebhookQueue>(), slow: new Set<WebhookQueue>() }
+  /** Queues with more to begin than their own limits allow. */
+  const withoutRoom = new Set<WebhookQueue>()
   let tickets = 0
   let taken = 0
   let takenBySlow = 0
@@ -64,10 +65,17 @@ export const processSlots = (): Slots => {
   }
   const roomOf = ({ limit, inFlight, answered }: WebhookQueue): number =>
     limit.requests - inFlight.size + (taken < few ? answered.size : 0)
+  const wakeForRoom = (schedule: (queue: WebhookQueue) => void): void => {
+    if (taken >= few) return
+    for (const queue of withoutRoom)
+      if (roomOf(queue) > 0) {
+        withoutRoom.delete(queue)
+        schedule(queue)
+      }
+  }
 
   return {
     taken: () => taken,
-    roomOf,
     freeFor: (queue) => Math.min(roomOf(queue), free(queue.limit.isSlow) + keptFor(queue)),
     take: (queue) => {
       const { isSlow } = queue.limit
@@ -76,11 +84,17 @@ export const processSlots = (): Slots => {
       taken += 1
       if (isSlow) takenBySlow += 1
       return () => {
+        // The end of an attempt schedules its queue.
+        withoutRoom.delete(queue)
         taken -= 1
         if (isSlow) takenBySlow -= 1
       }
     },
     wait: (queue) => {
+      if (roomOf(queue) <= 0) {
+        withoutRoom.add(queue)
+        return
+      }
       const kind = kindOf(queue)
       if (waiting[kind].has(queue)) return
       waiting[kind === 'fast' ? 'slow' : 'fast'].delete(queue)
@@ -88,6 +102,7 @@ export const processSlots = (): Slots => {
       waiting[kind].set(queue, tickets)
     },
     wake: (schedule) => {
+      wakeForRoom(schedule)
       for (let queue = next(); queue !== undefined; queue = next()) {
         woken[waiting.fast.delete(queue) ? 'fast' : 'slow'].add(queue)
         waiting.slow.delete(queue)

@@ -13,6 +13,7 @@ import {
   refused,
   turnOff,
   turnOn,
+  upTo,
   type Answer,
 } from '../../kit/parts/delivery-stage.js'
 import { accountId, at, deliveryId, webhookId } from '../../kit/domain/samples.js'
@@ -75,6 +76,36 @@ test('a receiver that never answers keeps no other waiting, and has eight reques
   for (const answer of stuck) answer(delivered)
   await until(async () => (await state(30)).kind === 'succeeded')
   await close()
+})
+
+test('while the store takes no outcome a webhook gets 32 requests, and another one eight besides', async (t) => {
+  let take = (): void => undefined
+  const taken = new Promise<void>((resolve) => (take = resolve))
+  const stage = await openStage((store) => ({
+    ...store,
+    append: async (stream, expected, ...rest) => {
+      if (stream.startsWith('delivery-') && expected !== 'no-stream') await taken
+      return store.append(stream, expected, ...rest)
+    },
+  }))
+  t.teardown(stage.close)
+  const { addWebhook, makeDue, until, state } = stage
+  const { sent, follow, holdAll } = stage.openWorker(() => Promise.resolve(delivered))
+  const sentTo = (n: number): number => sent.filter(({ url }) => url.includes(`receiver-${n}`)).length
+  await addWebhook(1)
+  await addWebhook(2)
+  stage.project()
+  follow()
+  holdAll()
+  for (const n of upTo(50)) await makeDue(n, 1)
+  await until(() => sentTo(1) === 32)
+  for (const n of upTo(10)) await makeDue(50 + n, 2)
+  await until(() => sentTo(2) === 8)
+  await settled()
+  t.deepEqual([sentTo(1), sentTo(2)], [32, 8])
+  take()
+  for (const n of upTo(60)) await until(async () => (await state(n)).kind === 'succeeded')
+  t.deepEqual([sentTo(1), sentTo(2)], [50, 10])
 })
 
 test('first attempts and retries that are due take turns', async (t) => {

@@ -60,8 +60,9 @@ const openStage = async () => {
     sent,
     tell,
     load,
-    attempt: (take: NewDeliveries['take'], kind: AttemptKind = 'first') =>
-      attemptWith(ports, { take })(queue, deliveryId(), kind, () => undefined),
+    queue,
+    attempt: (take: NewDeliveries['take'], answered: () => void = () => undefined, kind: AttemptKind = 'first') =>
+      attemptWith(ports, { take })(queue, deliveryId(), kind, answered),
     /** Another process takes over while it is read what an attempt needs. */
     loseLeaseWhileReading: (): void => {
       reading = lease.expire
@@ -83,7 +84,7 @@ test('what another process takes over while it is read is posted by that one alo
     const { sent, tell, attempt, loseLeaseWhileReading } = await openStage()
     await tell({ type: 'RequestResend', resendId: null, dueAt: at() })
     loseLeaseWhileReading()
-    t.deepEqual(await attempt(() => undefined, kind), { position: undefined, isStillDue: true }, kind)
+    t.deepEqual(await attempt(() => undefined, undefined, kind), { position: undefined, isStillDue: true }, kind)
     t.deepEqual(sent, [], kind)
   }
 })
@@ -101,3 +102,19 @@ test('after a delivery is caught up with its schedule begins anew, however often
   // 15 seconds, and half of a jitter of 10.
   t.like((await load()).state, { kind: 'due', attempts: 4, dueAt: at(20_000) })
 })
+
+for (const kind of ['first', 'resend'] as const)
+  test(`a request is over once the limit heeds its answer, and before its outcome is recorded: ${kind}`, async (t) => {
+    const { sent, tell, load, attempt, queue } = await openStage()
+    await tell({ type: 'RequestResend', resendId: null, dueAt: at() })
+    const told: Array<unknown> = []
+    let attemptsThen = load()
+    const answered = (): void => {
+      told.push([sent.length, queue.limit.requests])
+      attemptsThen = load()
+    }
+    await attempt(() => undefined, answered, kind)
+    t.deepEqual(told, [[1, 4]])
+    t.like((await attemptsThen).state, { attempts: 0 })
+    t.like((await load()).state, { attempts: 1 })
+  })

@@ -262,6 +262,34 @@ test('while many attempts are in flight, one that was answered keeps its place u
   t.is(begun.length, 33)
 })
 
+test('an attempt that was answered leaves its place also where few are in flight only later', async (t) => {
+  const { schedule, openQueue, put, begun, succeed, numbers } = await openStage()
+  for (const n of upTo(4 * 8)) await put(n, 'first', at(n), Math.ceil(n / 8))
+  await put(40, 'first')
+  for (const n of upTo(4)) schedule(openQueue(n))
+  await settled()
+  t.is(begun.length, 32)
+  const ofFirst = begun.findIndex(({ id }) => id === deliveryId(1))
+  const ofSecond = begun.findIndex(({ id }) => id === deliveryId(9))
+  begun[ofFirst]?.answered()
+  await settled()
+  t.is(begun.length, 32)
+  // Another webhook, to which nothing more is due, makes room.
+  await succeed(ofSecond)
+  t.is(numbers().at(-1), 40)
+})
+
+test('where nothing waits for the place of an attempt that was answered the read model is not asked for it', async (t) => {
+  const { schedule, openQueue, put, begun, reads } = await openStage()
+  await put(1, 'first')
+  schedule(openQueue())
+  await settled()
+  const before = reads.length
+  begun[0]?.answered()
+  await settled()
+  t.is(reads.length, before)
+})
+
 test('an answered attempt whose outcome could not be recorded leaves no more than one place', async (t) => {
   const { schedule, openQueue, put, begun, inFlight } = await openStage()
   for (const n of upTo(20)) await put(n, 'first')

@@ -2,7 +2,7 @@ import test from 'ava'
 import { processSlots } from '../../../../projections/delivery/queue/slots.js'
 import { webhookQueue, type WebhookQueue } from '../../../../projections/delivery/queue/webhook-queue.js'
 import { testLease } from '../../../kit/parts/lease.js'
-import { webhookId } from '../../../kit/domain/samples.js'
+import { deliveryId, webhookId } from '../../../kit/domain/samples.js'
 
 const openQueue = (n: number): WebhookQueue => webhookQueue(webhookId(n), testLease('shard'))
 
@@ -76,4 +76,29 @@ test('a slot that is kept for a queue is free for it and for no other, and takes
   t.deepEqual([slots.freeFor(fast), slots.freeFor(slow), slots.freeFor(openQueue(3))], [2, 1, 1])
   slots.releaseKept(fast)
   t.is(slots.freeFor(slow), 2)
+})
+
+test('a queue without room is woken by the first answer that leaves it some, and not where its own attempt ends', (t) => {
+  const slots = processSlots()
+  const queue = openQueue(1)
+  queue.limit = { requests: 1, isSlow: false }
+  const giveBack = slots.take(queue)
+  queue.inFlight.set(deliveryId(1), Promise.resolve())
+  const woken: Array<WebhookQueue> = []
+  const wake = (): void => slots.wake((one) => woken.push(one))
+  slots.wait(queue)
+  wake()
+  t.deepEqual(woken, [])
+  queue.answered.add(deliveryId(1))
+  wake()
+  wake()
+  t.deepEqual(woken, [queue])
+  queue.answered.clear()
+  slots.wait(queue)
+  // Its end schedules it in any case.
+  giveBack()
+  queue.inFlight.clear()
+  wake()
+  t.deepEqual(woken, [queue])
+  t.is(slots.freeFor(queue), 1)
 })
