@@ -13,7 +13,7 @@ import { workersOn, type Following, type Worker, type WorkerPorts } from './work
 
 /** The work of this process beside requests: followers, deliveries, mail. */
 type BackgroundWork = {
-  /** Webhook requests that are open now. */
+  /** Attempts of webhooks that are in flight now. */
   readonly openRequests: () => number
   /**
    * Takes this process's share of the work; resolves once the read models can answer for all up to `head`, or after

@@ -92,7 +92,7 @@ export type Following = {
 
 type Workers = {
   readonly all: ReadonlyArray<Worker>
-  /** Webhook requests that are open now. */
+  /** Attempts of webhooks that are in flight now. */
   readonly openRequests: () => number
 }
 

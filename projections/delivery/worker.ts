@@ -28,7 +28,7 @@ type DeliveryWorker = {
   readonly follower: Follower
   /** Posts what is due to the webhooks of one shard, until its lease is ending and what was in flight has ended. */
   readonly work: (lease: Lease) => Promise<void>
-  /** Requests that are open now. */
+  /** Attempts that are in flight now. */
   readonly open: () => number
 }
 

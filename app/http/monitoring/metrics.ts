@@ -92,7 +92,7 @@ export const metrics = (): Metrics => {
     observeOpenRequests: (openRequests) => {
       new Gauge({
         name: 'leadloop_delivery_open_requests',
-        help: 'Webhook requests that are open now.',
+        help: 'Webhook requests that are open now, or answered while the outcome is being recorded.',
         registers: [registry],
         collect() {
           this.set(openRequests())
