@@ -89,7 +89,7 @@ const listenerAt = (site: string, monotonic: MonotonicClock): Promise<Either<str
       const text = await response.text()
       return response.status === 200 && text === '{"status":"live"}' ? 'a service' : 'a stranger'
     } catch (error) {
-      if (error instanceof FetchError && error.code === 'ECONNREFUSED') return 'nobody'
+      if (isRefused(error)) return 'nobody'
       throw error
     }
   })
@@ -111,7 +111,7 @@ type Asked = {
   /** In milliseconds. */
   readonly limit: number
   readonly monotonic: MonotonicClock
-  /** What is told of a request beside that nothing answered it in time. */
+  /** What is told of a request beside why nothing answered it, where it may have come to something that listens. */
   readonly mayGoOn?: string
 }
 
@@ -126,6 +126,8 @@ const answerOf = async <A>(
       ? E.left(`What listens at ${site} gave no answer within ${limit / 1000} seconds.${mayGoOn}`)
       : E.right(answer)
   } catch (error) {
-    return E.left(`${toldReason(error)}.`)
+    return E.left(`${toldReason(error)}.${isRefused(error) ? '' : mayGoOn}`)
   }
 }
+
+const isRefused = (error: unknown): boolean => error instanceof FetchError && error.code === 'ECONNREFUSED'

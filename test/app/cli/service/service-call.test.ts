@@ -74,13 +74,26 @@ for (const [what, answering] of Object.entries({ 'is not answered': neverAnswers
     t.deepEqual(await calling, E.left(`What listens at ${site} gave no answer within 60 seconds.`))
   })
 
-test('a service that breaks the look off, or a call, ends the command with one sentence', async (t) => {
+test('a service that breaks the look off, or a call, ends the command and says why', async (t) => {
   for (const answered of [0, 1]) {
     const { port } = await openStage(t, (n, response) => (n <= answered ? live : breaksOff)(n, response))
     const { code, stderr } = await runFor(t, port, ['rebuild'])
     t.is(code, 1)
-    t.regex(stderr, /^leadloop can't rebuild\. request to \S+ failed, reason: socket hang up\.\n$/)
+    const told = answered === 0 ? '' : ' It may still do what it was asked for\\.'
+    t.regex(
+      stderr,
+      new RegExp(`^leadloop can't rebuild\\. request to \\S+ failed, reason: socket hang up\\.${told}\n$`),
+    )
   }
+})
+
+test('of a call to a service that is gone it is not said that it may go on', async (t) => {
+  const { receiver, look } = await openStage(t, (n, response) => live(n, response.setHeader('connection', 'close')))
+  const running = await look()
+  if (E.isLeft(running)) throw new Error(running.left)
+  await receiver.close()
+  const called = await running.right?.('POST', '/erasures')
+  t.regex(called !== undefined && E.isLeft(called) ? called.left : '', / ECONNREFUSED \S+\.$/)
 })
 
 const strangers: Readonly<Record<string, Answering>> = {
