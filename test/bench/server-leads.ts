@@ -4,6 +4,7 @@ import { isCaughtUp } from '../kit/service/readiness.js'
 import { environmentOf, secretKey } from '../kit/service/settings.js'
 import { openTemporaryDirectory } from '../kit/temporary-directory.js'
 import { until } from '../kit/time/until.js'
+import { arrivals } from './arrivals.js'
 import { startChild, type Child } from './child.js'
 import { closedLoop } from './http-load.js'
 import { leadRequest } from './leads.js'
@@ -43,6 +44,8 @@ export const measureServerLeads = async (url: string, rounds: number, seconds: n
   const postedTo = async ({ port }: Child, path: string, connections: number): Promise<Summary> => {
     const load = { port, connections, request: leadRequest(path), expectedStatus: 200, seconds }
     const measured = await closedLoop(load, serial)
+    // What is still to be posted would go on beside what is measured next.
+    await arrivals(receiver, measured.nextSerial - serial)
     serial = measured.nextSerial
     return measured
   }
