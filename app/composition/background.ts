@@ -14,7 +14,7 @@ import { workersOn, type Following, type Worker, type WorkerPorts } from './work
 /** The work of this process beside requests: followers, deliveries, mail. */
 type BackgroundWork = {
   /** Attempts of webhooks that are in flight now. */
-  readonly openRequests: () => number
+  readonly attemptsInFlight: () => number
   /**
    * Takes this process's share of the work; resolves once the read models can answer for all up to `head`, or after
    * three seconds.
@@ -89,7 +89,7 @@ export const backgroundWork = (ports: Ports): BackgroundWork => {
   }
 
   return {
-    openRequests: workers.openRequests,
+    attemptsInFlight: workers.attemptsInFlight,
     followers: () => [
       ...followers.all,
       ...running.map(ofThisProcess),

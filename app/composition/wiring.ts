@@ -123,7 +123,7 @@ const observed = (metrics: Metrics, { store, queries, background, clock, monoton
   const parkedCounts = parkedCountsOn(queries, background.processManagers, monotonic)
   metrics.observeParked(parkedCounts)
   metrics.observeFollowers(store, background.followers, monotonic)
-  metrics.observeOpenRequests(background.openRequests)
+  metrics.observeAttemptsInFlight(background.attemptsInFlight)
   metrics.observeDeliveries(queries, clock)
   return { parkedCounts }
 }

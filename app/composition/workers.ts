@@ -93,13 +93,13 @@ export type Following = {
 type Workers = {
   readonly all: ReadonlyArray<Worker>
   /** Attempts of webhooks that are in flight now. */
-  readonly openRequests: () => number
+  readonly attemptsInFlight: () => number
 }
 
 /** All that works under leases but the followers of `followers.ts`. A new worker is added to this list alone. */
 export const workersOn = (ports: WorkerPorts): Workers => {
-  const { delivery, openRequests } = deliveryWorkerOn(ports)
-  return { all: [delivery, mailerOn(ports), followUpWorkerOn(ports), ...retentionWorkerOn(ports)], openRequests }
+  const { delivery, attemptsInFlight } = deliveryWorkerOn(ports)
+  return { all: [delivery, mailerOn(ports), followUpWorkerOn(ports), ...retentionWorkerOn(ports)], attemptsInFlight }
 }
 
 const storesAndBackoff = ({ stores: { store, documents }, monotonic }: WorkerPorts) => ({
@@ -108,10 +108,12 @@ const storesAndBackoff = ({ stores: { store, documents }, monotonic }: WorkerPor
   backoff: exponentialBackoff(storeBackoff, monotonic),
 })
 
-const deliveryWorkerOn = (ports: WorkerPorts): { readonly delivery: Worker; readonly openRequests: () => number } => {
+const deliveryWorkerOn = (
+  ports: WorkerPorts,
+): { readonly delivery: Worker; readonly attemptsInFlight: () => number } => {
   const { followers, currentStates, monotonic } = ports
   const tried = failingWork(monotonic)
-  const { follower, work, open } = deliveryWorker({
+  const { follower, work, inFlight } = deliveryWorker({
     ...ports,
     ...storesAndBackoff(ports),
     failingWork: tried,
@@ -130,7 +132,7 @@ const deliveryWorkerOn = (ports: WorkerPorts): { readonly delivery: Worker; read
       parksAs: deliveryWorkerName,
       following,
     },
-    openRequests: open,
+    attemptsInFlight: inFlight,
   }
 }
 

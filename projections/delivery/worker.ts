@@ -29,7 +29,7 @@ type DeliveryWorker = {
   /** Posts what is due to the webhooks of one shard, until its lease is ending and what was in flight has ended. */
   readonly work: (lease: Lease) => Promise<void>
   /** Attempts that are in flight now. */
-  readonly open: () => number
+  readonly inFlight: () => number
 }
 
 type WorkerPorts = AttemptPorts &
@@ -115,7 +115,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
       fresh.forget()
       await Promise.all(queues.release(lease).flatMap((queue) => [attemptsEnded(queue), jobsEnded(queue)]))
     },
-    open: inFlight,
+    inFlight,
   }
 }
 

@@ -22,7 +22,7 @@ export type Metrics = {
   readonly unplaced: (what: 'text' | 'report') => void
   /** Reports from now on how far these followers lag, and whether they have stopped. */
   readonly observeFollowers: (store: EventStore, followers: Followers, monotonic: MonotonicClock) => void
-  readonly observeOpenRequests: (openRequests: () => number) => void
+  readonly observeAttemptsInFlight: (attemptsInFlight: () => number) => void
   /** Reports from now on how many events are parked; what can't be read is left out. */
   readonly observeParked: (counts: () => Promise<ReadonlyArray<ParkedCount> | undefined>) => void
   /** Reports from now on what waits to be delivered; what can't be read is left out. */
@@ -89,13 +89,13 @@ export const metrics = (): Metrics => {
     },
     unplaced: (what) => unplaced.inc({ what }),
     observeFollowers: (store, followers, monotonic) => observeFollowers(registry, { store, followers, monotonic }),
-    observeOpenRequests: (openRequests) => {
+    observeAttemptsInFlight: (attemptsInFlight) => {
       new Gauge({
         name: 'leadloop_delivery_open_requests',
         help: 'Webhook requests that are open now, or answered while the outcome is being recorded.',
         registers: [registry],
         collect() {
-          this.set(openRequests())
+          this.set(attemptsInFlight())
         },
       })
     },

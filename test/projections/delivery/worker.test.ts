@@ -210,7 +210,7 @@ test('whoever loses a lease begins and records nothing more, and the next holder
   await lease.done
   await settled()
   t.is(first.sent.length, 8)
-  t.is(first.worker.open(), 0)
+  t.is(first.worker.inFlight(), 0)
   for (let n = 1; n <= 20; n += 1) t.like(await state(n), { kind: 'due', attempts: 0 })
 
   second.hold(1)

@@ -47,7 +47,7 @@ test('endpoints that are slow leave slots to the others', async (t) => {
   for (const n of upTo(200)) await makeDue(100 + n, 1 + (n % 20))
   await until(() => stuck.length === 128)
   await settled()
-  t.is(worker.open(), 128)
+  t.is(worker.inFlight(), 128)
   for (const n of upTo(10)) await makeDue(400 + n, 21)
   await until(async () => (await state(410)).kind === 'succeeded')
   isStuck = false
