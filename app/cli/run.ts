@@ -1,5 +1,5 @@
 import { reasonOf } from '../../domain/failure-reason.js'
-import { E, type Either } from '../../domain/prelude.js'
+import { E, TE, type Either } from '../../domain/prelude.js'
 import { configFrom, type Config } from '../composition/config.js'
 
 const fail = (verb: string, sentences: ReadonlyArray<string>): void => {
@@ -32,3 +32,7 @@ const isOfSystem = (error: unknown): error is Error =>
 
 /** Of a commit that fails DuckDB may tell values, but not where it can't write the file. */
 const lacking = /^(IO Error: |Out of Memory Error: |TransactionContext Error: Failed to commit: Could not write file ")/
+
+/** What a command does with the file that `--out` names. Left: one sentence. */
+export const atOut = <A>(work: () => Promise<A>): Promise<Either<string, A>> =>
+  TE.tryCatch(work, (error) => `--out: ${toldReason(error)}.`)()

@@ -14,7 +14,7 @@ import { medianOf, type Summary } from './summary.js'
 /** Leads, bare appends, and the calls of a lead made by the bare driver (`bare-driver.ts`). */
 const subjects = ['leads', 'appends', 'calls'] as const
 
-export type LeadsAgainstDriver = Readonly<Record<(typeof subjects)[number], Summary>>
+type LeadsAgainstDriver = Readonly<Record<(typeof subjects)[number], Summary>>
 
 /** What each lead is measured at: alone, and with 64 at once. */
 type Measured = { readonly alone: LeadsAgainstDriver; readonly atOnce: LeadsAgainstDriver }

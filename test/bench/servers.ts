@@ -18,7 +18,7 @@ import { recordingLogger } from '../kit/parts/recording-logger.js'
 import { sleep } from '../kit/time/until.js'
 
 /** What was measured through an adapter, and with the bare driver. */
-export type AgainstDriver = { readonly ours: Summary; readonly theirs: Summary }
+type AgainstDriver = { readonly ours: Summary; readonly theirs: Summary }
 
 const inFlight = 64
 

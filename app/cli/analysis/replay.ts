@@ -1,9 +1,9 @@
-import { E, TE, type Either } from '../../../domain/prelude.js'
+import { E, type Either } from '../../../domain/prelude.js'
 import { UndecodableEvent } from '../../../domain/store-failed.js'
 import { beyondHead, replay } from '../../analysis/replay.js'
 import type { ReplayRequest } from '../../analysis/replay-request.js'
 import type { Config } from '../../composition/config.js'
-import { toldReason } from '../run.js'
+import { atOut } from '../run.js'
 import { readingLog } from './log.js'
 import { replayOutput, type ReplayFormat } from './replay-output.js'
 
@@ -20,7 +20,7 @@ export const replayTo = (
     async (log, { head, signal, onPosition }) => {
       const refusal = beyondHead(request, head)
       if (refusal !== undefined) return E.left(`--${refusal}.`)
-      const opened = await openOutput(format, file, request.isFollowing)
+      const opened = await atOut(() => replayOutput(format, file, request.isFollowing))
       if (E.isLeft(opened)) return opened
       const output = opened.right
       try {
@@ -44,10 +44,3 @@ export const replayTo = (
       undecodable: (position) => ` --after ${position} goes on after it.`,
     },
   )
-
-/** Left: one sentence. */
-const openOutput = (...asked: Parameters<typeof replayOutput>) =>
-  TE.tryCatch(
-    () => replayOutput(...asked),
-    (error) => `--out: ${toldReason(error)}.`,
-  )()

@@ -4,7 +4,7 @@ import { replacedFile, wholeFile } from '../../../adapters/node/whole-file.js'
 import { beginning, type Position } from '../../../domain/event.js'
 import type { Instant } from '../../../domain/instant.js'
 import type { LogReader } from '../../../domain/ports.js'
-import { E, TE, type Either } from '../../../domain/prelude.js'
+import { E, type Either } from '../../../domain/prelude.js'
 import type { AttributionRow } from '../../analysis/attribution/attribution-output.js'
 import {
   attributionModels,
@@ -19,7 +19,7 @@ import type { Config } from '../../composition/config.js'
 import { loadTables } from '../analysis/load-tables.js'
 import { readingLog } from '../analysis/log.js'
 import { figuresOf } from '../attribution/attribution.js'
-import { toldReason } from '../run.js'
+import { atOut } from '../run.js'
 
 /** `madeAt`: for the heading alone, since what was recorded may be of a clock that is ahead of this one. */
 type Asked = ReportRequest & { readonly madeAt: Instant }
@@ -34,15 +34,10 @@ export const reportTo = (config: Config, file: string, asked: Asked): Promise<Ei
       if (E.isLeft(place)) return place
       const page = await reportOf(log, asked, signal, onPosition)
       if (E.isLeft(page)) return page
-      const written = await atOut(() => wholeFile(file, (part) => writeFile(part, page.right)))
-      return E.isLeft(written) ? written : E.right(undefined)
+      return atOut(() => wholeFile(file, (part) => writeFile(part, page.right)).then(() => undefined))
     },
     { isBackground: true },
   )
-
-/** Left: one sentence. */
-const atOut = <A>(work: () => Promise<A>): Promise<Either<string, A>> =>
-  TE.tryCatch(work, (error) => `--out: ${toldReason(error)}.`)()
 
 /**
  * The report as HTML: the same bytes for the same history and the same request. Left: one sentence.

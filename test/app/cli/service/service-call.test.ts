@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava'
-import { runningService } from '../../../../app/cli/service/service-call.js'
+import { runningService, type Call } from '../../../../app/cli/service/service-call.js'
 import { E } from '../../../../domain/prelude.js'
 import { live } from '../../../kit/network/answering.js'
 import { receiverFor, type Answering } from '../../../kit/network/receiver.js'
@@ -27,7 +27,12 @@ const openStage = async (t: ExecutionContext, answering: Answering) => {
   const { origin: site, port } = new URL(receiver.url)
   const time = manualTime()
   const look = () => runningService(configOf(temporaryDirectory(t), { port: Number(port) }), time.process())
-  return { receiver, site, port, time, look }
+  const running = async (): Promise<Call> => {
+    const found = await look()
+    if (E.isLeft(found) || found.right === undefined) throw new Error('no service is found')
+    return found.right
+  }
+  return { receiver, site, port, time, look, running }
 }
 
 /** Runs a command that is to find what listens there. */
@@ -49,12 +54,10 @@ test('whether a service runs that does not answer is not waited for any longer t
 })
 
 test('of a call that is to change something it is said that it may go on after the minute', async (t) => {
-  const { receiver, site, time, look } = await openStage(t, (n, response) =>
+  const { receiver, site, time, running } = await openStage(t, (n, response) =>
     (n === 1 ? live : neverAnswers)(n, response),
   )
-  const running = await look()
-  if (E.isLeft(running)) throw new Error(running.left)
-  const calling = running.right?.('POST', '/erasures')
+  const calling = (await running())('POST', '/erasures')
   await receiver.received(2)
   await time.advance(60_000)
   const reason = `What listens at ${site} gave no answer within 60 seconds. It may still do what it was asked for.`
@@ -63,12 +66,10 @@ test('of a call that is to change something it is said that it may go on after t
 
 for (const [what, answering] of Object.entries({ 'is not answered': neverAnswers, 'is half answered': beginsToAnswer }))
   test(`a call that ${what} ends after a minute`, async (t) => {
-    const { receiver, site, time, look } = await openStage(t, (n, response) =>
+    const { receiver, site, time, running } = await openStage(t, (n, response) =>
       (n === 1 ? live : answering)(n, response),
     )
-    const running = await look()
-    if (E.isLeft(running)) throw new Error(running.left)
-    const calling = running.right?.('GET', '/parked')
+    const calling = (await running())('GET', '/parked')
     await receiver.received(2)
     await time.advance(60_000)
     t.deepEqual(await calling, E.left(`What listens at ${site} gave no answer within 60 seconds.`))
@@ -88,12 +89,11 @@ test('a service that breaks the look off, or a call, ends the command and says w
 })
 
 test('of a call to a service that is gone it is not said that it may go on', async (t) => {
-  const { receiver, look } = await openStage(t, (n, response) => live(n, response.setHeader('connection', 'close')))
-  const running = await look()
-  if (E.isLeft(running)) throw new Error(running.left)
+  const { receiver, running } = await openStage(t, (n, response) => live(n, response.setHeader('connection', 'close')))
+  const call = await running()
   await receiver.close()
-  const called = await running.right?.('POST', '/erasures')
-  t.regex(called !== undefined && E.isLeft(called) ? called.left : '', / ECONNREFUSED \S+\.$/)
+  const called = await call('POST', '/erasures')
+  t.regex(E.isLeft(called) ? called.left : '', / ECONNREFUSED \S+\.$/)
 })
 
 const strangers: Readonly<Record<string, Answering>> = {
