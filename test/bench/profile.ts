@@ -8,6 +8,8 @@ import { drained, headOf, makeBacklog } from './deliver.js'
 import { closedLoop } from './http-load.js'
 import { findRequest, leadRequest } from './leads.js'
 import { nodeArguments, startMeasured, type Seeded } from './seed.js'
+import { openOnEventStoreDb } from './server-leads.js'
+import { eventStoreServer } from './servers.js'
 import { sharesIn } from './shares.js'
 
 type Extent = { readonly seconds: number; readonly backlog: number }
@@ -25,6 +27,12 @@ export const measureProfiles = async (store: Seeded, { seconds, backlog }: Exten
     })
   const requests = (request: (serial: number) => string) => (service: Child) =>
     closedLoop({ port: service.port, connections: 64, request, expectedStatus: 200, seconds }, 1_000_000)
+  const server = await eventStoreServer()
+  const onEventStoreDb = async (profiling: ReadonlyArray<string>): Promise<void> => {
+    const { service, path, close } = await openOnEventStoreDb(server.url, receiver, profiling)
+    await requests(leadRequest(path))(service)
+    await close()
+  }
   try {
     const columns = new Map([
       ['lead intake', await under(requests(leadRequest(store.path)))],
@@ -34,8 +42,10 @@ export const measureProfiles = async (store: Seeded, { seconds, backlog }: Exten
     const head = headOf(store)
     columns.set('started delivered and recorded', await under(() => drained(store, backlog, head)))
     columns.set('rebuild', await profiled((profiling) => rebuild(store, profiling)))
+    columns.set('lead intake and deliveries on EventStoreDB', await profiled(onEventStoreDb))
     return tableOf(columns)
   } finally {
+    await server.stop()
     await receiver.stop()
   }
 }

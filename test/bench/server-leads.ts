@@ -1,14 +1,11 @@
 import fetch from 'node-fetch'
 import { openAccount } from '../kit/service/account.js'
-import { isCaughtUp } from '../kit/service/readiness.js'
-import { environmentOf, secretKey } from '../kit/service/settings.js'
 import { openTemporaryDirectory } from '../kit/temporary-directory.js'
-import { until } from '../kit/time/until.js'
 import { arrivals } from './arrivals.js'
 import { startChild, type Child } from './child.js'
 import { closedLoop } from './http-load.js'
 import { leadRequest } from './leads.js'
-import { nodeArguments } from './seed.js'
+import { caughtUp, startMeasured } from './seed.js'
 import { medianOf, type Summary } from './summary.js'
 
 /** Leads, bare appends, and the calls of a lead made by the bare driver (`bare-driver.ts`). */
@@ -19,30 +16,41 @@ type LeadsAgainstDriver = Readonly<Record<(typeof subjects)[number], Summary>>
 /** What each lead is measured at: alone, and with 64 at once. */
 type Measured = { readonly alone: LeadsAgainstDriver; readonly atOnce: LeadsAgainstDriver }
 
-/** In milliseconds, where a named server holds a log already. */
-const longestStart = 600_000
-
 /** Connections, and appends in flight. */
 const many = 64
+
+/** A service on this EventStoreDB with documents of its own, and the path of leads of an account with one webhook. */
+export const openOnEventStoreDb = async (
+  url: string,
+  receiver: Child,
+  moreArguments: ReadonlyArray<string> = [],
+): Promise<{ readonly service: Child; readonly path: string; readonly close: () => Promise<void> }> => {
+  const directory = openTemporaryDirectory()
+  const urls = { eventStoreUrl: url, mongoUrl: undefined }
+  const service = await startMeasured(directory.path, urls, {}, moreArguments)
+  // A named server holds a log already.
+  await caughtUp(service)
+  const account = await openAccount({ url: service.url }, 'Measured')
+  await account.addWebhook({ url: receiver.url, token: 'bench', events: ['started'] })
+  const close = async (): Promise<void> => {
+    await service.stop()
+    await directory.remove()
+  }
+  return { service, path: new URL(account.postUrl).pathname, close }
+}
 
 /**
  * Leads with a new number each, of an account with one webhook, on an EventStoreDB and documents of the service's own,
  * beside what the bare driver does on the same server, by turns.
  */
 export const measureServerLeads = async (url: string, rounds: number, seconds: number): Promise<Measured> => {
-  const directory = openTemporaryDirectory()
   const receiver = await startChild('dist/test/bench/receiver.js', {})
-  const settings = { EVENTSTORE_URL: url, SECRET_KEY: secretKey.toString('base64url') }
-  const environment = environmentOf(directory.path, settings) as Readonly<Record<string, string>>
-  const service = await startChild('dist/app/main.js', environment, nodeArguments)
-  await until('nothing lags', longestStart, () => isCaughtUp(service))
+  const { service, path, close } = await openOnEventStoreDb(url, receiver)
   const driver = await startChild('dist/test/bench/bare-driver.js', { EVENTSTORE: url, RECEIVER: receiver.url })
-  const account = await openAccount({ url: service.url }, 'Measured')
-  await account.addWebhook({ url: receiver.url, token: 'bench', events: ['started'] })
   let serial = Math.floor(Math.random() * 1_000_000)
 
-  const postedTo = async ({ port }: Child, path: string, connections: number): Promise<Summary> => {
-    const load = { port, connections, request: leadRequest(path), expectedStatus: 200, seconds }
+  const postedTo = async ({ port }: Child, to: string, connections: number): Promise<Summary> => {
+    const load = { port, connections, request: leadRequest(to), expectedStatus: 200, seconds }
     const measured = await closedLoop(load, serial)
     // What is still to be posted would go on beside what is measured next.
     await arrivals(receiver, measured.nextSerial - serial)
@@ -50,7 +58,7 @@ export const measureServerLeads = async (url: string, rounds: number, seconds: n
     return measured
   }
   const measure: Readonly<Record<(typeof subjects)[number], (connections: number) => Promise<Summary>>> = {
-    leads: (connections) => postedTo(service, new URL(account.postUrl).pathname, connections),
+    leads: (connections) => postedTo(service, path, connections),
     appends: async (connections) => {
       const answer = await fetch(`${driver.url}/appends?in_flight=${connections}&seconds=${seconds}`)
       return (await answer.json()) as Summary
@@ -70,9 +78,8 @@ export const measureServerLeads = async (url: string, rounds: number, seconds: n
 
   const alone = await measureAll(1)
   const atOnce = await measureAll(many)
-  await service.stop()
+  await close()
   await driver.stop()
   await receiver.stop()
-  await directory.remove()
   return { alone, atOnce }
 }

@@ -22,6 +22,7 @@ const parts = [
   'checks of events and bodies (io-ts, fp-ts)',
   'Koa and the reading of bodies',
   'node-fetch',
+  'the driver of EventStoreDB, with gRPC and protobuf',
   'other packages',
   'Node: HTTP, streams, sockets',
   'messages between threads',
@@ -64,6 +65,8 @@ export const sharesIn = (file: string): ReadonlyMap<Part, number> => {
 const partOfPackage = (name: string): Part => {
   if (['io-ts', 'io-ts-types', 'fp-ts'].includes(name)) return 'checks of events and bodies (io-ts, fp-ts)'
   if (name === 'node-fetch') return 'node-fetch'
+  if (name === '@eventstore/db-client' || name === '@grpc/grpc-js' || name === 'google-protobuf')
+    return 'the driver of EventStoreDB, with gRPC and protobuf'
   if (name === 'better-sqlite3') return 'adapters, with SQLite'
   const isOfKoa = /koa|-body$|^(type-is|delegates|content-type|accepts|on-finished|@hapi\/bourne)$/.test(name)
   return isOfKoa ? 'Koa and the reading of bodies' : 'other packages'
