@@ -7,12 +7,14 @@ import { randomUUID } from 'node:crypto'
 import { Agent } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { performance } from 'node:perf_hooks'
+import { sleep } from '../kit/time/until.js'
 import { summaryOf } from './summary.js'
 
 /**
  * The baselines of a lead on EventStoreDB: the bare driver, in a process without our adapter, which makes it faster
- * (`native-base64.ts`). `GET /appends?in_flight=64&seconds=5` gives the summary of appends of 1.5 kB to new streams.
- * `POST /lead` makes the calls of a lead with one webhook (`RECEIVER`), and nothing else: no rule and no read model.
+ * (`native-base64.ts`). `GET /appends?in_flight=64&seconds=5` gives the summary of appends of 1.5 kB to new streams,
+ * with `&pause=50` each so many milliseconds after the one before it was answered. `POST /lead` makes the calls of a
+ * lead with one webhook (`RECEIVER`), and nothing else: no rule and no read model.
  */
 const client = EventStoreDBClient.connectionString(process.env['EVENTSTORE'] ?? '')
 const agent = new Agent({ keepAlive: true })
@@ -43,7 +45,8 @@ router.post('/lead', bodyParser(), async (ctx) => {
   void deliver(JSON.stringify({ ...(ctx.request.body as object), text: 'x'.repeat(400) }))
 })
 router.get('/appends', async (ctx) => {
-  const [inFlight, seconds] = [Number(ctx.query['in_flight']), Number(ctx.query['seconds'])]
+  const asked = (name: string): number => Number(ctx.query[name] ?? 0)
+  const [inFlight, seconds, pause] = [asked('in_flight'), asked('seconds'), asked('pause')]
   const latencies: Array<number> = []
   const started = performance.now()
   const writer = async (): Promise<void> => {
@@ -51,6 +54,7 @@ router.get('/appends', async (ctx) => {
       const sent = performance.now()
       await append('alone', 1_500)
       latencies.push(performance.now() - sent)
+      if (pause > 0) await sleep(pause)
     }
   }
   await Promise.all(Array.from({ length: inFlight }, writer))

@@ -160,11 +160,16 @@ const servers = async (): Promise<ReadonlyArray<Row>> => {
   const log = quick ? 5_000 : 100_000
   const subscription = await measureSubscription(server.url, rounds, log)
   const perBatch = await measureBatches(server.url, log)
-  const { alone, atOnce } = await measureServerLeads(server.url, rounds, seconds)
+  const { nowAndThen, oneByOne, atOnce } = await measureServerLeads(server.url, rounds, seconds)
   await server.stop()
   const rows = [
-    slowness('a lead alone, EventStoreDB, beside one append', { ours: alone.leads, theirs: alone.appends }, 6),
-    slowness('a lead alone, EventStoreDB, beside its calls', { ours: alone.leads, theirs: alone.calls }, 3),
+    slowness(
+      'a lead now and then, EventStoreDB, beside an append now and then',
+      { ours: nowAndThen.leads, theirs: nowAndThen.appends },
+      6,
+    ),
+    slowness('leads one by one, EventStoreDB, beside appends', { ours: oneByOne.leads, theirs: oneByOne.appends }, 6),
+    slowness('leads one by one, EventStoreDB, beside their calls', { ours: oneByOne.leads, theirs: oneByOne.calls }, 3),
     againstBaseline(
       'leads, EventStoreDB, 64 connections, beside appends',
       { ours: atOnce.leads, theirs: atOnce.appends },

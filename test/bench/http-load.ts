@@ -13,6 +13,8 @@ export type Load = {
   readonly request: (serial: number) => string
   readonly expectedStatus: number
   readonly seconds: number
+  /** Milliseconds from an answer to the next request on its connection; without it, none. */
+  readonly pause?: number
 }
 
 /** A request of HTTP/1.1 that keeps its connection. */
@@ -55,6 +57,7 @@ export const loopWhile = async (
         const status = await connection.exchange(load.request(serial++))
         if (status !== load.expectedStatus) throw new Error(`the load got the status ${status}`)
         latencies.push(performance.now() - sent)
+        if (load.pause !== undefined && load.pause > 0) await sleep(load.pause)
       }
       connection.close()
     }),

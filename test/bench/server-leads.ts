@@ -13,11 +13,8 @@ const subjects = ['leads', 'appends', 'calls'] as const
 
 type LeadsAgainstDriver = Readonly<Record<(typeof subjects)[number], Summary>>
 
-/** What each lead is measured at: alone, and with 64 at once. */
-type Measured = { readonly alone: LeadsAgainstDriver; readonly atOnce: LeadsAgainstDriver }
-
-/** Connections, and appends in flight. */
-const many = 64
+/** How many at once, and how many milliseconds each begins after the answer before it. */
+type Pace = { readonly connections: number; readonly pause: number }
 
 /** A service on this EventStoreDB with documents of its own, and the path of leads of an account with one webhook. */
 export const openOnEventStoreDb = async (
@@ -43,43 +40,47 @@ export const openOnEventStoreDb = async (
  * Leads with a new number each, of an account with one webhook, on an EventStoreDB and documents of the service's own,
  * beside what the bare driver does on the same server, by turns.
  */
-export const measureServerLeads = async (url: string, rounds: number, seconds: number): Promise<Measured> => {
+export const measureServerLeads = async (url: string, rounds: number, seconds: number) => {
   const receiver = await startChild('dist/test/bench/receiver.js', {})
   const { service, path, close } = await openOnEventStoreDb(url, receiver)
   const driver = await startChild('dist/test/bench/bare-driver.js', { EVENTSTORE: url, RECEIVER: receiver.url })
   let serial = Math.floor(Math.random() * 1_000_000)
 
-  const postedTo = async ({ port }: Child, to: string, connections: number): Promise<Summary> => {
-    const load = { port, connections, request: leadRequest(to), expectedStatus: 200, seconds }
+  const postedTo = async ({ port }: Child, to: string, pace: Pace): Promise<Summary> => {
+    const load = { ...pace, port, request: leadRequest(to), expectedStatus: 200, seconds }
     const measured = await closedLoop(load, serial)
     // What is still to be posted would go on beside what is measured next.
     await arrivals(receiver, measured.nextSerial - serial)
     serial = measured.nextSerial
     return measured
   }
-  const measure: Readonly<Record<(typeof subjects)[number], (connections: number) => Promise<Summary>>> = {
-    leads: (connections) => postedTo(service, path, connections),
-    appends: async (connections) => {
-      const answer = await fetch(`${driver.url}/appends?in_flight=${connections}&seconds=${seconds}`)
+  const measure: Readonly<Record<(typeof subjects)[number], (pace: Pace) => Promise<Summary>>> = {
+    leads: (pace) => postedTo(service, path, pace),
+    appends: async ({ connections, pause }) => {
+      const answer = await fetch(`${driver.url}/appends?in_flight=${connections}&seconds=${seconds}&pause=${pause}`)
       return (await answer.json()) as Summary
     },
-    calls: (connections) => postedTo(driver, '/lead', connections),
+    calls: (pace) => postedTo(driver, '/lead', pace),
   }
-  const measureAll = async (connections: number): Promise<LeadsAgainstDriver> => {
+  const measureAt = async (pace: Pace): Promise<LeadsAgainstDriver> => {
     const runs = { leads: Array<Summary>(), appends: Array<Summary>(), calls: Array<Summary>() }
     for (let round = 0; round <= rounds; round += 1)
       for (const subject of subjects) {
-        const measured = await measure[subject](connections)
+        const measured = await measure[subject](pace)
         // The first round warms up.
         if (round > 0) runs[subject].push(measured)
       }
     return { leads: medianOf(runs.leads), appends: medianOf(runs.appends), calls: medianOf(runs.calls) }
   }
 
-  const alone = await measureAll(1)
-  const atOnce = await measureAll(many)
+  const measured = {
+    /** With nothing else under way. */
+    nowAndThen: await measureAt({ connections: 1, pause: 50 }),
+    oneByOne: await measureAt({ connections: 1, pause: 0 }),
+    atOnce: await measureAt({ connections: 64, pause: 0 }),
+  }
   await close()
   await driver.stop()
   await receiver.stop()
-  return { alone, atOnce }
+  return measured
 }
