@@ -55,9 +55,28 @@ const files = ['tlsCAFile', 'userCertFile', 'userKeyFile']
 
 type Option = { readonly name: string; readonly value: string | undefined }
 
+/** The hosts of a URL and its options, taken apart as the driver does. */
+const partsOf = (url: string): { readonly hosts: string; readonly query: string } => {
+  const behindCredentials = url
+    .trim()
+    .replace(/\/+$/, '')
+    .replace(/^[^:]+:\/\/([^:]+:[^@]+@)?/, '')
+  const [hosts = '', query = ''] = behindCredentials.split(/\?(.*)/s)
+  return { hosts, query }
+}
+
+const defaultPort = 2113
+const largestPort = 65_535
+
+/** The driver takes whatever stands there for the name of a host, and a start would wait for it for ever. */
+const isHost = (host: string): boolean => {
+  const found = /^[^\s:@/]+(?::(\d+)\/?)?$/.exec(host)
+  const port = Number(found?.[1] ?? defaultPort)
+  return found !== null && port > 0 && port <= largestPort
+}
+
 /** In the spelling to which the driver reduces names. */
-const optionsOf = (url: string): ReadonlyArray<Option> => {
-  const [, query = ''] = url.replace(/^[^:]+:\/\/([^:]+:[^@]+@)?/, '').split(/\?(.*)/s)
+const optionsIn = (query: string): ReadonlyArray<Option> => {
   if (query === '') return []
   const given = query.toLowerCase().replace(/[_-]/g, '').split('&')
   return given.map((option) => {
@@ -77,8 +96,10 @@ type Unusable = { readonly kind: 'no-connection-string' } | ({ readonly kind: 'u
  * password.
  */
 export const connect = (url: string, monotonic: MonotonicClock = monotonicClock): Either<Unusable, Connection> => {
-  const options = optionsOf(url)
-  if (!options.every(isKnown)) return E.left({ kind: 'no-connection-string' })
+  const { hosts, query } = partsOf(url)
+  const options = optionsIn(query)
+  if (!hosts.replace(/,$/, '').split(',').every(isHost) || !options.every(isKnown))
+    return E.left({ kind: 'no-connection-string' })
   const changed = pinned.find(({ option, must }) =>
     options.some(({ name, value }) => name === option.toLowerCase() && value !== must),
   )
