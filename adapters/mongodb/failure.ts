@@ -38,6 +38,7 @@ export const tryCatch = async <A>(operation: () => Promise<A>): Promise<Either<S
 const duplicateKey = 11000
 const namespaceExists = 48
 const namespaceNotFound = 26
+const invalidNamespace = 73
 const atlasError = 8000
 
 /** Whether nothing else went wrong than that a document was inserted whose key exists already. */
@@ -81,6 +82,7 @@ const refusalOf = (error: unknown): string | undefined => {
   if (error instanceof MongoCompatibilityError) return 'MongoDB is too old for the driver'
   if (error instanceof MongoMissingDependencyError) return missingPackage
   if (error instanceof MongoServerError && isAboutCredentials(error)) return refused
+  if (error instanceof MongoServerError && error.code === invalidNamespace) return noSuchName
   // The driver wraps what the TLS of this machine says of the other side.
   const known = tlsRefusal(`${error.message} ${error.cause instanceof Error ? error.cause.message : ''}`)
   return known === undefined ? undefined : `MongoDB ${known}`
@@ -132,6 +134,8 @@ const tooSlow = 'MongoDB did not answer in time'
 const unconfirmed = 'MongoDB could not confirm a write'
 const allInUse = 'no connection to MongoDB was free in time'
 const refused = 'MongoDB refused the credentials'
+/** The names of our collections are good ones. */
+const noSuchName = 'MongoDB takes no database of the name in the path of the URL'
 const missingPackage = 'an option of the URL of MongoDB needs a package that is not installed'
 export const tooLarge = 'a document is larger than MongoDB holds'
 

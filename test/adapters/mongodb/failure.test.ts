@@ -63,11 +63,15 @@ test('what the driver can not write as BSON stays so, however often it is writte
     t.deepEqual(storeFailure(error), { kind: 'corrupt', reason: `${reason} (${error.name})` })
 })
 
-test('a refused password, a server that is too old and a certificate that is not trusted need an operator', (t) => {
+test('a refused password or name, a server that is too old and a certificate that is not trusted need an operator', (t) => {
   const refused = 'MongoDB refused the credentials'
   const told = [
     [new MongoServerError({ message: words, code: 18 }), `${refused} (MongoServerError 18)`],
     [new MongoServerError({ message: words, code: 13 }), `${refused} (MongoServerError 13)`],
+    [
+      new MongoServerError({ message: words, code: 73 }),
+      'MongoDB takes no database of the name in the path of the URL (MongoServerError 73)',
+    ],
     [new MongoCompatibilityError(words), 'MongoDB is too old for the driver (MongoCompatibilityError)'],
     [
       new MongoNetworkError(words, { cause: new Error('self-signed certificate') }),

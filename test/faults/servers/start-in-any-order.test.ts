@@ -6,7 +6,7 @@ import { tcpProxy } from '../../kit/network/tcp-proxy.js'
 import { openAccount } from '../../kit/service/account.js'
 import { readinessOf } from '../../kit/service/readiness.js'
 import { addressOf, isRefused, startService } from '../../kit/service/service-process.js'
-import { hostOf, urlAt } from '../../kit/stores/mongo-url.js'
+import { hostOf, urlAt, urlWith } from '../../kit/stores/mongo-url.js'
 import { testDatabase } from '../../kit/stores/mongodb.js'
 import { temporaryDirectory } from '../../kit/temporary-directory.js'
 import { until } from '../../kit/time/until.js'
@@ -60,5 +60,11 @@ onServers('a start before its servers', (url) => {
     const service = startService(t, temporaryDirectory(t), { MONGODB_URL })
     await isRefused(t, service, /MONGODB_URL: MongoDB refused the credentials /)
     t.false(service.stderr().includes('pass-word'))
+  })
+
+  test('a name of a database that MongoDB does not take ends the start with one sentence', async (t) => {
+    const MONGODB_URL = urlWith(url, { database: 'leads%20here' })
+    const service = startService(t, temporaryDirectory(t), { MONGODB_URL })
+    await isRefused(t, service, /MONGODB_URL: MongoDB takes no database of the name in the path of the URL /)
   })
 })
