@@ -25,6 +25,7 @@ export type ServerWait = {
 type Where = Pick<Config, 'eventStoreUrl' | 'mongoUrl'>
 type Asked = Pick<Stores, 'store' | 'documents' | 'documentsFailure' | 'eventStoreRefusal'>
 type Told = { readonly setting?: string; readonly reason: string }
+type Ports = { readonly monotonic: Pick<MonotonicClock, 'sleep'>; readonly logger: Pick<Logger, 'warn' | 'info'> }
 type Server = { readonly setting: string; readonly ask: () => Promise<Either<StoreFailure, unknown>> }
 
 /** Milliseconds between two looks at a server, and without an answer until the log says what is waited for. */
@@ -37,14 +38,8 @@ const unanswered = 'it has not answered yet'
 /** Of a server that answers while a check goes on. */
 const reading = 'it answers, and the start reads what it must know of it'
 
-export const serverWait = (
-  config: Where,
-  stores: Asked,
-  {
-    monotonic,
-    logger,
-  }: { readonly monotonic: Pick<MonotonicClock, 'sleep'>; readonly logger: Pick<Logger, 'warn' | 'info'> },
-): ServerWait => {
+export const serverWait = (config: Where, stores: Asked, { monotonic, logger }: Ports): ServerWait => {
+  const toldIfLate = tellingOfLate({ monotonic, logger })
   const servers = serversOf(config, stores)
   const waiting = new Map(servers.map(({ setting }) => [setting, unanswered]))
   /** Why a check is not over, although the servers answer: what it failed with, or that it goes on. */
@@ -54,17 +49,12 @@ export const serverWait = (
     if (isLogged(looks - 1)) logger.warn(fields, waits)
   }
 
-  const toldIfLate = <A>(asked: Promise<A>, fields: Told): Promise<A> => {
-    const answered = new AbortController()
-    void monotonic.sleep(interval, answered.signal).then(() => {
-      if (!answered.signal.aborted) logger.warn(fields, waits)
-    })
-    return asked.finally(() => answered.abort())
-  }
-
   const answers = async ({ setting, ask }: Server, refused: AbortSignal): Promise<Either<string, undefined>> => {
-    for (let looks = 1; !refused.aborted; looks += 1) {
-      const asked = await (looks === 1 ? toldIfLate(ask(), { setting, reason: unanswered }) : ask())
+    const isOver = (): boolean => refused.aborted
+    for (let looks = 1; !isOver(); looks += 1) {
+      const asked = await (looks === 1 ? toldIfLate(ask(), { setting, reason: unanswered }, refused) : ask())
+      // What its client says while it is closed is no word of the server.
+      if (isOver()) break
       if (E.isRight(asked)) {
         waiting.delete(setting)
         if (looks > 1) logger.info({ setting }, 'the server answers')
@@ -116,6 +106,17 @@ export const serverWait = (
     },
   }
 }
+
+/** Says once what is asked for, where the answer is late and the start is not over by then. */
+const tellingOfLate =
+  ({ monotonic, logger }: Ports) =>
+  <A>(asked: Promise<A>, fields: Told, over = neverAborted): Promise<A> => {
+    const answered = new AbortController()
+    void monotonic.sleep(interval, answered.signal).then(() => {
+      if (!answered.signal.aborted && !over.aborted) logger.warn(fields, waits)
+    })
+    return asked.finally(() => answered.abort())
+  }
 
 const serversOf = (
   { eventStoreUrl, mongoUrl }: Where,

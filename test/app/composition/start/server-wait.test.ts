@@ -104,6 +104,20 @@ for (const [other, mongo] of [
   })
 }
 
+test('nothing is told of a server whose client is closed because the other one has refused', async (t) => {
+  const refused = { kind: 'unavailable', reason: 'the event store refuses the user or the password' } as const
+  let close = (): void => undefined
+  const closed = new Promise<Either<StoreFailure, boolean>>((resolve) => {
+    close = () => resolve(E.left({ kind: 'unavailable', reason: 'MongoDB can not be asked' }))
+  })
+  const { wait, logger } = open([{ ...refused, needsOperator: true }], { mongo: () => closed })
+  t.deepEqual(await wait.answered(nothing), E.left(`EVENTSTORE_URL: ${refused.reason}.`))
+  await settled()
+  close()
+  await settled()
+  t.deepEqual(logger.lines, [])
+})
+
 test('a server that fails for a moment while a start compares is waited for', async (t) => {
   const { wait, logger } = open([])
   const shown: Array<Waiting> = []
