@@ -1,6 +1,6 @@
 import { oneOf, t } from './codec.js'
 import { AccountId, ContactId, EngagementId, LeadId, PlaybookId, SourceId } from './ids.js'
-import { Instant, later } from './instant.js'
+import { Instant } from './instant.js'
 
 const eventLabels = [
   'started',
@@ -45,23 +45,6 @@ const types = Object.fromEntries(
 
 /** A label belongs to one type. */
 export const typeOf = (label: ActivityLabel): ActivityType => types[label]
-
-/** In milliseconds: a scheduled call whose end nobody reports is over then. */
-export const longestCall = 60 * 60_000
-
-/** In milliseconds: a call may be scheduled for a time so far ahead. */
-export const furthestCall = 366 * 24 * 60 * 60_000
-
-/** In milliseconds: a call comes no earlier than so long before its time. */
-const longestAhead = 60 * 60_000
-
-/** Whether a report at this time may be of the scheduled call that holds the steps back until `callUntil`. */
-export const mayBeOf = (callUntil: Instant, reportedAt: Instant): boolean =>
-  callUntil <= later(reportedAt, longestCall + longestAhead)
-
-/** A call that was scheduled is over. */
-export const endsCall = (label: ActivityLabel): boolean =>
-  label === 'phone_call_completed' || label === 'phone_call_missed'
 
 export const ActivityType: t.Type<ActivityType> = t.keyof(
   { event: null, outcome: null, conversion: null },

@@ -1,4 +1,4 @@
-import { Activity, ActivityLabel, endsCall, mayBeOf, typeOf } from './activity.js'
+import { Activity, ActivityLabel, typeOf } from './activity.js'
 import { mapOf, NaturalNumber, setOf, t } from './codec.js'
 import type { ConversionLabel } from './conversion.js'
 import type { Decider } from './decider.js'
@@ -21,6 +21,7 @@ import { rememberedReports, withReport } from './remembered-reports.js'
 import type { ReplyMeaning } from './reply-meaning.js'
 import { ResidenceState } from './residence-state.js'
 import { consentFailingSince, nextConsentCheckAt } from './retry-schedule.js'
+import { endsCall, mayBeOfCall } from './scheduled-call.js'
 import { isReportable, triggers, type GivingUp, type Trigger } from './trigger.js'
 
 const Attribution = t.type(
@@ -480,7 +481,7 @@ const decide = (
 
 /** The end of a scheduled call that a report at this time can't be about: it still holds the steps back. */
 const laterCall = ({ callUntil }: StartedEngagement, at: Instant): Instant | undefined =>
-  callUntil === undefined || mayBeOf(callUntil, at) ? undefined : callUntil
+  callUntil === undefined || mayBeOfCall(callUntil, at) ? undefined : callUntil
 
 /**
  * What a text fires. After an outcome nothing but an opt-out is heard: also a second one, where the contact opted in

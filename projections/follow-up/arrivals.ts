@@ -1,6 +1,6 @@
-import { endsCall } from '../../domain/activity.js'
 import type { Position } from '../../domain/event.js'
 import type { RecordedEvent } from '../../domain/events.js'
+import { endsCall } from '../../domain/scheduled-call.js'
 import { contactShards } from '../read-models/contact-shards.js'
 import type { LeasedFollower } from '../subscriptions/leased-follower.js'
 
