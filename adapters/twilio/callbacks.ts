@@ -40,15 +40,7 @@ const ErrorCode = refined(
 
 const Status = t.type({
   MessageSid,
-  MessageStatus: new t.Type<keyof typeof states>(
-    'a status of a message',
-    (value): value is keyof typeof states => typeof value === 'string' && Object.hasOwn(states, value),
-    (value, context) =>
-      typeof value === 'string' && Object.hasOwn(states, value)
-        ? t.success(value as keyof typeof states)
-        : t.failure(value, context),
-    t.identity,
-  ),
+  MessageStatus: t.keyof(states, 'a status of a message'),
   ErrorCode: optional(ErrorCode),
 })
 
