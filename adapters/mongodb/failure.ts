@@ -139,17 +139,32 @@ const noSuchName = 'MongoDB takes no database of the name in the path of the URL
 const missingPackage = 'an option of the URL of MongoDB needs a package that is not installed'
 export const tooLarge = 'a document is larger than MongoDB holds'
 
-/** However often it is written, it stays too large. */
+// Errors of the server, by its own names and numbers (`error_codes.yml` in its source).
+
+const noPrimaryErrors = {
+  ShutdownInProgress: 91,
+  FailedToSatisfyReadPreference: 133,
+  PrimarySteppedDown: 189,
+  LegacyNotPrimary: 10058,
+  NotWritablePrimary: 10107,
+  InterruptedAtShutdown: 11600,
+  InterruptedDueToReplStateChange: 11602,
+  NotPrimaryNoSecondaryOk: 13435,
+  NotPrimaryOrSecondary: 13436,
+}
+const tooSlowErrors = { MaxTimeMSExpired: 50, NetworkTimeout: 89, ExceededTimeLimit: 262 }
+const unconfirmedErrors = { WriteConcernTimeout: 64, UnknownReplWriteConcern: 79, UnsatisfiableWriteConcern: 100 }
+
+/** However often it is written, it stays too large. The last two have no name: an update, and an upsert. */
 const tooLargeCodes: ReadonlySet<number> = new Set([10334, 17419, 17420])
 
-/** No user was named, or the password is wrong. */
+/** `Unauthorized`: no user was named. `AuthenticationFailed`: the password is wrong. */
 const refusedCodes: ReadonlySet<number> = new Set([13, 18])
 
-/** Errors of the server, by its own numbers. */
 const byCode: ReadonlyMap<number, string> = new Map([
-  ...[91, 133, 189, 10058, 10107, 11600, 11602, 13435, 13436].map((code) => [code, noPrimary] as const),
-  ...[50, 89, 262].map((code) => [code, tooSlow] as const),
-  ...[64, 79, 100].map((code) => [code, unconfirmed] as const),
+  ...Object.values(noPrimaryErrors).map((code) => [code, noPrimary] as const),
+  ...Object.values(tooSlowErrors).map((code) => [code, tooSlow] as const),
+  ...Object.values(unconfirmedErrors).map((code) => [code, unconfirmed] as const),
   ...[...tooLargeCodes].map((code) => [code, tooLarge] as const),
 ])
 
