@@ -46,7 +46,7 @@ export type RemarkRefusal =
   { readonly kind: 'activity-report-too-large' } | { readonly kind: 'remarks-erased' }
 
 /** Of note and properties, in bytes of JSON: the event that carries them stands in the body of a delivery once more. */
-const largestReport = 32 * 1024
+export const largestReport = 32 * 1024
 
 const evolve = (state: RemarkState, event: RemarkEvent): RemarkState => {
   switch (event.type) {

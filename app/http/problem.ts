@@ -1,6 +1,7 @@
 import { mostApiKeys, mostMembers, type AccountRefusal } from '../../domain/account.js'
 import type { Mismatch } from '../../domain/codec.js'
 import type { ContactRefusal } from '../../domain/contact.js'
+import { largestDetails } from '../../domain/contact-details.js'
 import type { ReportRefusal } from '../../domain/conversion-report.js'
 import type { DeliveryRefusal } from '../../domain/delivery.js'
 import type { EngagementRefusal } from '../../domain/engagement.js'
@@ -9,7 +10,7 @@ import type { ParkedEventRefusal } from '../../domain/parked-event.js'
 import type { PlaybookRefusal } from '../../domain/playbook.js'
 import type { Contended, StoreFailure } from '../../domain/ports.js'
 import { unreachable } from '../../domain/prelude.js'
-import type { RemarkRefusal } from '../../domain/remark.js'
+import { largestReport, type RemarkRefusal } from '../../domain/remark.js'
 import type { ResendRefusal } from '../../domain/resend.js'
 import { mostWebhooks, type WebhookRefusal } from '../../domain/webhook.js'
 
@@ -150,9 +151,9 @@ export const answerTo = (problem: Problem): Answer => {
     case 'too-large':
       return errors(413, 'the body is larger than 100 kB')
     case 'fields-too-large':
-      return errors(413, 'the fields are larger than 64 kB')
+      return errors(413, `the fields are larger than ${largestDetails.bytes / 1024} kB`)
     case 'activity-report-too-large':
-      return errors(413, 'note and properties are larger than 32 kB')
+      return errors(413, `note and properties are larger than ${largestReport / 1024} kB`)
     case 'unsupported-media-type':
       return errors(415, 'Content-Type must be application/json or application/x-www-form-urlencoded')
     case 'unsupported-charset':
