@@ -21,12 +21,17 @@ export const nextAttemptAt = (attempt: number, at: Instant, random: number): Ins
 /** Attempts of one message, over a day: after the last one it is too late for its step. */
 const mostMessageAttempts = 28
 
+const minute = 60_000
+const hour = 60 * minute
+
+/** In milliseconds, after `attempt`, from 1 on, failed: a minute, then twice as long each time, `longest` at most. */
+const doublingWait = (attempt: number, longest: number): number => Math.min(minute * 2 ** (attempt - 1), longest)
+
 /**
  * When a message is tried again after `attempt`, from 1 on, failed at `at`: a minute later, then twice as long each
  * time, an hour at most.
  */
-export const nextMessageAttemptAt = (attempt: number, at: Instant): Instant =>
-  later(at, Math.min(60_000 * 2 ** (attempt - 1), 60 * 60_000))
+export const nextMessageAttemptAt = (attempt: number, at: Instant): Instant => later(at, doublingWait(attempt, hour))
 
 /**
  * When a message is tried again whose `attempt` failed at `at`, and how; undefined where that was the last one. While
@@ -44,10 +49,10 @@ export const messageRetryAt = (
  * day later each time. Undefined after two weeks.
  */
 export const nextCopyErasureAt = (attempt: number, at: Instant): Instant | undefined =>
-  attempt > 14 ? undefined : later(at, (attempt === 1 ? 1 : 24) * 60 * 60_000)
+  attempt > 14 ? undefined : later(at, (attempt === 1 ? 1 : 24) * hour)
 
 /** In milliseconds: for so long may checks of a consent fail, until no message is sent any more. */
-const longestConsentWait = 24 * 60 * 60_000
+const longestConsentWait = 24 * hour
 
 /**
  * When a consent is checked again after `check`, from 1 on, failed at `at`, as the checks before it did since `since`:
@@ -77,13 +82,8 @@ export const noticeRetries = 31
 /** A notice is abandoned when the last one fails. */
 export const mostMailAttempts = noticeRetries + 1
 
-/** In milliseconds. */
-const firstMailWait = 60_000
-const longestMailWait = 4 * 60 * 60_000
-
 /**
  * When the next attempt to mail a notice comes after `attempt`, from 1 on, failed at `at`: a minute later, then twice
  * as long each time, four hours at most. So 31 retries take 4 days and a quarter of an hour.
  */
-export const nextMailAttemptAt = (attempt: number, at: Instant): Instant =>
-  later(at, Math.min(firstMailWait * 2 ** (attempt - 1), longestMailWait))
+export const nextMailAttemptAt = (attempt: number, at: Instant): Instant => later(at, doublingWait(attempt, 4 * hour))
