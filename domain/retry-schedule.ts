@@ -13,7 +13,7 @@ export const mostAttempts = deliveryRetries + 1
  * seconds and a jitter of 0 to 10·n seconds, never less. So 18 retries take about 3 days and 19 hours (contract 6.6.3
  * asks for about four days). `random` is in [0, 1).
  */
-export const nextAttemptAt = (attempt: number, at: Instant, random: number): Instant => {
+export const nextDeliveryAttemptAt = (attempt: number, at: Instant, random: number): Instant => {
   const seconds = (attempt - 1) ** 4 + 15 + random * 10 * attempt
   return later(at, Math.ceil(seconds * 1000))
 }

@@ -73,7 +73,7 @@ type Tried = { readonly accountId: AccountId; readonly saidBy: SaidBy; readonly 
  * What the provider said of an attempt may tell of the sender too: that it is blocked, or that a message got through.
  * It counts where the account still sends from there (`sendsFrom` of the account).
  */
-export const senderCommandFor = (
+export const holdCommandFor = (
   said: MessageReport | MessengerOutcome,
   tried: Tried,
 ): SendingHoldCommand | undefined => {

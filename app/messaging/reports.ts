@@ -8,7 +8,7 @@ import type { Clock, CommandHandler, StoreFailure } from '../../domain/ports.js'
 import { E, flow, pipe, TE, type TaskEither } from '../../domain/prelude.js'
 import { messageRetryAt } from '../../domain/retry-schedule.js'
 import { optOutReportOfText } from '../../domain/saying.js'
-import { sendingHold, senderCommandFor } from '../../domain/sending-hold.js'
+import { sendingHold, holdCommandFor } from '../../domain/sending-hold.js'
 import type { TextProvider } from '../../domain/text-provider.js'
 import type { ClientCommands } from '../commands/client-commands.js'
 import { loadState } from '../commands/states/current-states.js'
@@ -84,7 +84,7 @@ const holdOrRelease =
     report: MessageReport,
   ): TaskEither<Problem, undefined> =>
   async () => {
-    const command = senderCommandFor(report, { accountId, saidBy: 'report', at: clock.now() })
+    const command = holdCommandFor(report, { accountId, saidBy: 'report', at: clock.now() })
     // Most reports tell nothing of the sender: then the account is not read.
     if (command === undefined) return E.right(undefined)
     const owner = await loadState(commandHandler, account, accountId)

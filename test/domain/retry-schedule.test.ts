@@ -7,7 +7,7 @@ import { at } from '../kit/domain/samples.js'
 import {
   deliveryRetries,
   messageRetryAt,
-  nextAttemptAt,
+  nextDeliveryAttemptAt,
   nextCopyErasureAt,
   nextMailAttemptAt,
   nextMessageAttemptAt,
@@ -20,7 +20,7 @@ const retries = upTo(deliveryRetries)
 const almostOne = 1 - 2 ** -53
 
 const delayOf = (attempt: number, random: number): number =>
-  millisecondsOf(nextAttemptAt(attempt, at(), random)) - millisecondsOf(at())
+  millisecondsOf(nextDeliveryAttemptAt(attempt, at(), random)) - millisecondsOf(at())
 
 const totalOf = (random: number): number => retries.reduce((total, attempt) => total + delayOf(attempt, random), 0)
 
@@ -55,8 +55,8 @@ test('all retries of a delivery take about four days, with any jitter', (t) => {
 })
 
 test('the delay counts from the time at which the attempt failed', (t) => {
-  t.is(nextAttemptAt(1, at(250), 0), at(15_250))
-  t.is(nextAttemptAt(2, at(250), 0.5), at(26_250))
+  t.is(nextDeliveryAttemptAt(1, at(250), 0), at(15_250))
+  t.is(nextDeliveryAttemptAt(2, at(250), 0.5), at(26_250))
 })
 
 test('a message is tried 28 times; while its sender is blocked no attempt is the last', (t) => {

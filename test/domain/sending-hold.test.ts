@@ -1,5 +1,5 @@
 import test from 'ava'
-import { sendingHold, senderCommandFor, type SendingHoldEvent } from '../../domain/sending-hold.js'
+import { sendingHold, holdCommandFor, type SendingHoldEvent } from '../../domain/sending-hold.js'
 import { accountId, at } from '../kit/domain/samples.js'
 import { given } from '../kit/domain/specification.js'
 
@@ -88,11 +88,11 @@ test('what a provider says of an attempt tells of the sender too', (t) => {
   const tried = { accountId: accountId(), saidBy: 'answer', at: at() } as const
   const blocked = { kind: 'sender-blocked', reason } as const
   const accepted = { kind: 'accepted', providerId: undefined } as const
-  t.deepEqual(senderCommandFor(blocked, tried), { type: 'HoldSender', reason, ...tried })
-  t.deepEqual(senderCommandFor(accepted, tried), { type: 'ReleaseSender', ...tried })
+  t.deepEqual(holdCommandFor(blocked, tried), { type: 'HoldSender', reason, ...tried })
+  t.deepEqual(holdCommandFor(accepted, tried), { type: 'ReleaseSender', ...tried })
   const delivered = { kind: 'delivered', providerId: 'SM1' } as const
   const reported = { ...tried, saidBy: 'report' } as const
-  t.deepEqual(senderCommandFor(delivered, reported), { type: 'ReleaseSender', ...reported })
+  t.deepEqual(holdCommandFor(delivered, reported), { type: 'ReleaseSender', ...reported })
   for (const kind of ['unreached', 'refused', 'unknown'] as const)
-    t.is(senderCommandFor({ kind, reason }, tried), undefined, kind)
+    t.is(holdCommandFor({ kind, reason }, tried), undefined, kind)
 })

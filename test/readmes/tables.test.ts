@@ -12,7 +12,7 @@ import { restSurface, type RestPorts } from '../../app/rest/surface.js'
 import { activityLabels, labelsOf } from '../../domain/activity.js'
 import { categories, categoriesOf, eventTypes } from '../../domain/events.js'
 import { millisecondsOf } from '../../domain/instant.js'
-import { deliveryRetries, nextAttemptAt } from '../../domain/retry-schedule.js'
+import { deliveryRetries, nextDeliveryAttemptAt } from '../../domain/retry-schedule.js'
 import { collectionOf } from '../../projections/projection.js'
 import { readModels } from '../../projections/read-models/registry.js'
 import { at } from '../kit/domain/samples.js'
@@ -168,8 +168,10 @@ test('the table of retries is the schedule', (t) => {
   let sum = 0
   const rows = Array.from({ length: deliveryRetries }, (_, index) => {
     const retry = index + 1
-    const least = (millisecondsOf(nextAttemptAt(retry, at(), 0)) - millisecondsOf(at())) / 1_000
-    const jitter = Math.round((millisecondsOf(nextAttemptAt(retry, at(), 1)) - millisecondsOf(at())) / 1_000 - least)
+    const least = (millisecondsOf(nextDeliveryAttemptAt(retry, at(), 0)) - millisecondsOf(at())) / 1_000
+    const jitter = Math.round(
+      (millisecondsOf(nextDeliveryAttemptAt(retry, at(), 1)) - millisecondsOf(at())) / 1_000 - least,
+    )
     sum += least
     return [`${retry}`, `${shownSeconds(least)}, and up to ${jitter} s more`, shownSeconds(sum)]
   })

@@ -4,7 +4,7 @@ import { delivery, type DeliveryCommand, type DeliveryState, type KnownDelivery 
 import type { AccountId, DeliveryId, WebhookId } from '../../../domain/ids.js'
 import type { Clock, StoreFailure, Vault } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
-import { nextAttemptAt } from '../../../domain/retry-schedule.js'
+import { nextDeliveryAttemptAt } from '../../../domain/retry-schedule.js'
 import { streamOf } from '../../../domain/stream-name.js'
 import { webhook, type KnownWebhook, type WebhookState } from '../../../domain/webhook.js'
 import { isEnding } from '../../subscriptions/leases.js'
@@ -92,7 +92,7 @@ export const attemptWith = (ports: AttemptPorts, newDeliveries: Pick<NewDeliveri
       return record(queue, id, loaded, { type: 'HoldDelivery', webhookVersion: receiver.version })
     if (receiver.kind !== 'on') return record(queue, id, loaded, { type: 'AbandonDelivery' })
     const posted = await post(queue, receiver, state, answered)
-    const next = nextAttemptAt(state.attemptsOfSchedule + 1, clock.now(), random())
+    const next = nextDeliveryAttemptAt(state.attemptsOfSchedule + 1, clock.now(), random())
     return record(queue, id, loaded, { type: 'RecordAttempt', ...posted, nextAttemptAt: next })
   }
 

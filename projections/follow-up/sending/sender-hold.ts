@@ -5,7 +5,7 @@ import type { Clock, StoreFailure } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
 import {
   sendingHold,
-  senderCommandFor,
+  holdCommandFor,
   type SendingHoldCommand,
   type SendingHoldState,
 } from '../../../domain/sending-hold.js'
@@ -25,7 +25,7 @@ export const holdOrRelease = async (
   outcome: MessengerOutcome,
   { accountId, from }: { readonly accountId: AccountId; readonly from: string | undefined },
 ): Promise<SendingHoldState['held']> => {
-  const command = senderCommandFor(outcome, { accountId, saidBy: 'answer', at: ports.clock.now() })
+  const command = holdCommandFor(outcome, { accountId, saidBy: 'answer', at: ports.clock.now() })
   if (command === undefined) return undefined
   const owner = await ports.currentAccount(accountId)
   // Where the account can't be read nobody can tell what it sends from, and what was said counts.
