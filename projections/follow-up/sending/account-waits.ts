@@ -22,7 +22,7 @@ import type { FollowUpReads } from '../due/bounded-reads.js'
 import type { DueInShard, TaskId } from '../due/due-in-shard.js'
 import type { PartiesPorts } from './parties.js'
 import type { SegmentReservations } from './segment-reservations.js'
-import { collections, kinds, waitingAccounts, type SharedReads, type Waiting } from './waiting-accounts.js'
+import { waitingAccounts, waitingIn, waitingKinds, type SharedReads, type Waiting } from './waiting-accounts.js'
 
 type Ports = RetryPorts &
   Pick<PartiesPorts, 'clock' | 'currentAccount'> & {
@@ -49,13 +49,13 @@ export type AccountWaits = {
 /** What of an account has not been checked yet: all but what stands before `after`. */
 type Pass = {
   readonly accountId: AccountId
-  readonly of: 'steps' | 'messages'
+  readonly kind: 'steps' | 'messages'
   /** The read models must show it. */
   readonly since: Position
   readonly after?: Cursor
 }
 
-const keyOf = (of: Pass['of'], accountId: AccountId): string => `${accountId}/${of}`
+const keyOf = (kind: Pass['kind'], accountId: AccountId): string => `${accountId}/${kind}`
 
 /**
  * So many become due at once in a shard, and others when these were tried, or after so many milliseconds at most: what
@@ -79,8 +79,8 @@ export const accountWaits = (ports: Ports, shard: DueInShard, shared: SharedRead
   let wantedFinds = 1
   let finds = 0
 
-  const begin = (of: Pass['of'], accountId: AccountId, since: Position): void =>
-    void passes.set(keyOf(of, accountId), { accountId, of, since })
+  const begin = (kind: Pass['kind'], accountId: AccountId, since: Position): void =>
+    void passes.set(keyOf(kind, accountId), { accountId, kind, since })
 
   const findAll = async (): Promise<void> => {
     const head = await shared.head()
@@ -88,7 +88,7 @@ export const accountWaits = (ports: Ports, shard: DueInShard, shared: SharedRead
     if (isEnding(lease)) return
     if (!(await shared.waitingShards()).has(lease.name)) return
     for (const accountId of await waitingAccounts(ports.documents, lease))
-      for (const of of kinds) if (!passes.has(keyOf(of, accountId))) begin(of, accountId, head)
+      for (const kind of waitingKinds) if (!passes.has(keyOf(kind, accountId))) begin(kind, accountId, head)
   }
 
   const takeFirst = async (): Promise<void> => {
@@ -119,7 +119,7 @@ export const accountWaits = (ports: Ports, shard: DueInShard, shared: SharedRead
 
   return {
     check: (accountId, position) => {
-      for (const of of kinds) begin(of, accountId, position)
+      for (const kind of waitingKinds) begin(kind, accountId, position)
       added.wake()
     },
     checkAll: () => {
@@ -151,13 +151,13 @@ const resumeNext = async (ports: Ports, shard: DueInShard, pass: Pass): Promise<
   const newest = { ...waitingRangeOf(accountId), descending: true, limit: mostAtOnce }
   const part = { index: 'waiting', equals: [lease.name], ...newest }
   const query = after === undefined ? part : { ...part, after }
-  const page = orThrow(await documents.find(collections[pass.of], query)).map(({ document }) => document as Waiting)
+  const page = orThrow(await documents.find(waitingIn[pass.kind], query)).map(({ document }) => document as Waiting)
   const last = page.at(-1)
   if (last?.waits_for === undefined || !(await maySend(ports, pass))) return undefined
   const now = clock.now()
   const due = await Promise.all(page.map(async (one) => ((await becomeDue(ports, lease, one, now)) ? [one.id] : [])))
   shard.wakeUp.wake()
-  if (await allWaitAgain(ports, shard, pass.of, due.flat(), now)) return undefined
+  if (await allWaitAgain(ports, shard, pass.kind, due.flat(), now)) return undefined
   return { ...pass, after: { value: last.waits_for, key: last.id } }
 }
 
@@ -167,12 +167,12 @@ const shown = async (ports: Ports, { ending }: Lease, position: Position): Promi
 }
 
 /** A requested message waits for no month. */
-const maySend = async (ports: Ports, { accountId, of }: Pass): Promise<boolean> => {
+const maySend = async (ports: Ports, { accountId, kind }: Pass): Promise<boolean> => {
   const { clock, currentAccount, documents, reservations } = ports
   const owner = readOrThrow(streamOf(account, accountId), await currentAccount(accountId))
   if (owner.kind !== 'open' || !owner.enabled) return false
   const { segmentsPerMonth } = owner
-  if (of === 'messages' || segmentsPerMonth === null) return true
+  if (kind === 'messages' || segmentsPerMonth === null) return true
   const month = monthOf(clock.now())
   const count = async (): Promise<number> => orThrow(await usageIn(documents, accountId, month)).segments
   return reservations.hasRoom({ accountId, month, segmentsPerMonth }, count)
@@ -211,14 +211,14 @@ const resume = (
 const allWaitAgain = async (
   { documents, monotonic }: Ports,
   { lease }: DueInShard,
-  of: Pass['of'],
+  kind: Pass['kind'],
   ids: ReadonlyArray<TaskId>,
   dueAt: Instant,
 ): Promise<boolean> => {
   if (ids.length === 0) return false
   for (let waited = 0; waited < longestWait && !isEnding(lease); waited += interval) {
     await monotonic.sleep(interval, lease.ending)
-    const found = orThrow(await documents.get(collections[of], ids))
+    const found = orThrow(await documents.get(waitingIn[kind], ids))
     const shown = ids.map((id) => found.get(id)?.document)
     if (shown.every((document) => document?.['next_at'] !== dueAt))
       return shown.every((document) => document?.['waits_for'] !== undefined)

@@ -12,8 +12,9 @@ import { isEnding, type Lease } from '../../subscriptions/leases.js'
 
 export type Waiting = FollowUpDocument | MessageDocument
 
-export const collections = { steps: collectionOf(followUps), messages: collectionOf(messages) } as const
-export const kinds = ['messages', 'steps'] as const
+/** The collections in which what waits for its account stands. */
+export const waitingIn = { steps: collectionOf(followUps), messages: collectionOf(messages) } as const
+export const waitingKinds = ['messages', 'steps'] as const
 
 /**
  * What is the same for all shards. Those that are taken over together ask for it together, and share one read, which
@@ -36,8 +37,8 @@ export const sharedReads = ({
   head: sharedRun(async () => orThrow(await store.head())),
   waitingShards: sharedRun(async () => {
     const shards = new Set<string>()
-    for (const kind of kinds)
-      for (const shard of orThrow(await documents.values(collections[kind], 'waiting'))) shards.add(String(shard))
+    for (const kind of waitingKinds)
+      for (const shard of orThrow(await documents.values(waitingIn[kind], 'waiting'))) shards.add(String(shard))
     return shards
   }),
 })
@@ -48,10 +49,10 @@ export const waitingAccounts = async (
   lease: Lease,
 ): Promise<ReadonlySet<AccountId>> => {
   const found = new Set<AccountId>()
-  for (const kind of kinds) {
+  for (const kind of waitingKinds) {
     for (let from = ''; !isEnding(lease);) {
       const first = { index: 'waiting', equals: [lease.name], from, limit: 1 }
-      const [entry] = orThrow(await documents.find(collections[kind], first))
+      const [entry] = orThrow(await documents.find(waitingIn[kind], first))
       if (entry === undefined) break
       const { account_id } = entry.document as Waiting
       found.add(account_id)
