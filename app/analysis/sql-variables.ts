@@ -4,7 +4,7 @@ import type { Instant } from '../../domain/instant.js'
  * Statements that set variables of DuckDB, each to an expression in SQL. NULL needs its type: by itself it is an
  * integer.
  */
-export const settings = (values: Readonly<Record<string, string>>): string =>
+export const setVariables = (values: Readonly<Record<string, string>>): string =>
   Object.entries(values)
     .map(([name, value]) => `SET VARIABLE ${name} = ${value};\n`)
     .join('')

@@ -42,12 +42,12 @@ export type Snapshots = {
  */
 export const snapshotCollection: Collection = { name: 'snapshots', version: 1, indexes: {}, generation: 'live' }
 
-/** Snapshots of the busiest streams, which need not be looked up, in bytes, about. */
-const cached = 16_000_000
+/** In bytes, about: the snapshots of the busiest streams need not be looked up. */
+const capacity = 16_000_000
 
 /** Snapshots in documents, under the names of their streams. They may be dropped at any time. */
 export const documentSnapshots = (documents: Pick<Documents, 'prepare' | 'get' | 'apply'>): Snapshots => {
-  const cache = new LRUCache<string, Json>({ maxSize: cached, sizeCalculation: approximateBytes })
+  const cache = new LRUCache<string, Json>({ maxSize: capacity, sizeCalculation: approximateBytes })
   let isPrepared = false
   let isSaving = false
 

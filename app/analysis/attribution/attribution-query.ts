@@ -1,6 +1,6 @@
 import type { Instant } from '../../../domain/instant.js'
 import { packageFile } from '../package-file.js'
-import { settings, sqlList, sqlText, sqlTime } from '../sql-variables.js'
+import { setVariables, sqlList, sqlText, sqlTime } from '../sql-variables.js'
 import type { CostLine } from './costs.js'
 
 export const attributionModels = ['last-touch', 'first-touch', 'linear', 'time-decay', 'position-based'] as const
@@ -39,7 +39,7 @@ export type AttributionRequest = {
  */
 export const attributionQuery = (request: AttributionRequest): string => {
   const { model, halfLife, window, by, labels, accountId, from, to, costs = [] } = request
-  const asked = settings({
+  const asked = setVariables({
     model: sqlText(model),
     half_life_days: String(halfLife),
     window_days: String(window),

@@ -1,6 +1,6 @@
 import type { AttributionRequest } from '../attribution/attribution-query.js'
 import { packageFile } from '../package-file.js'
-import { settings, sqlText, sqlTime } from '../sql-variables.js'
+import { setVariables, sqlText, sqlTime } from '../sql-variables.js'
 
 /** Leads of that time, sales of that time, and deliveries that were due in it. */
 export type ReportRequest = Pick<AttributionRequest, 'accountId' | 'from' | 'to'>
@@ -10,7 +10,7 @@ export type ReportRequest = Pick<AttributionRequest, 'accountId' | 'from' | 'to'
  * asked.
  */
 export const reportQuery = (name: 'leads' | 'labels' | 'webhooks', { accountId, from, to }: ReportRequest): string => {
-  const asked = settings({ account: sqlText(accountId), from_at: sqlTime(from), to_at: sqlTime(to) })
+  const asked = setVariables({ account: sqlText(accountId), from_at: sqlTime(from), to_at: sqlTime(to) })
   return `${asked}\n${packageFile(`app/analysis/report-queries/${name}.sql`)}`
 }
 
