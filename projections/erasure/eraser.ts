@@ -55,6 +55,7 @@ type Requested = EventOf<'ErasureRequested'>
 type LateMessage = EventOf<'LateMessageFound'>
 type LateLead = EventOf<'LateLeadFound'>
 
+/** Its checkpoint, lease and parked events are stored under this name, so it stays as it is. */
 export const eraserName = 'eraser'
 
 /**

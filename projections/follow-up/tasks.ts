@@ -31,7 +31,7 @@ export type FollowUpPorts = Omit<TaskPorts, 'documents'> & {
   readonly messagesFollower: Pick<LeasedFollower, 'position' | 'caughtUpTo'>
 }
 
-/** Parked events are known by it. */
+/** Its parked events are stored under this name, so it stays as it is. */
 export const followUpWorkerName = 'follow_up_worker'
 
 /** A shard whose lease this process holds. */

@@ -29,7 +29,7 @@ type MailerPorts = AttemptPorts & {
   readonly siteUrl: Promise<string>
 }
 
-/** One process at a time mails, under a lease on this name. */
+/** One process at a time mails, under a lease on this name. Parked events are stored under it too, so it stays. */
 export const mailerName = 'mailer'
 
 /** E-mails that are in flight at most, and of one account: those that hang leave a place for others. */

@@ -42,6 +42,7 @@ type Job = (queue: WebhookQueue) => Promise<void>
 
 type Ports = ParkedWorkPorts & { readonly queues: Pick<LeasedQueues, 'of'> }
 
+/** Its parked events are stored under this name, so it stays as it is. */
 export const deliveryWorkerName = 'delivery_worker'
 
 export const setAsideWork = ({ queues, ...ports }: Ports): SetAsideWork => {
