@@ -30,7 +30,7 @@ export const aggregateCache = (aggregates: Aggregates): AggregateCache => {
   const cached = (stream: string): Aggregate<unknown> | undefined => cache.get(stream) ?? missing.get(stream)
   const reads = streamReads()
 
-  const keep = (evolver: MayHaveSnapshots, stream: string, after: Aggregate<unknown>, count: number): void => {
+  const put = (evolver: MayHaveSnapshots, stream: string, after: Aggregate<unknown>, count: number): void => {
     if (after.revision !== 'no-stream' && needsSnapshot(evolver, after.revision, count)) cache.delete(stream)
     else cache.set(stream, after)
   }
@@ -67,14 +67,14 @@ export const aggregateCache = (aggregates: Aggregates): AggregateCache => {
       if (E.isLeft(appended) || !isFirstTime) cache.delete(stream)
       else {
         const { state, revision } = appended.right
-        keep(evolver, stream, { state, revision, last: causingEventOf(events.at(-1)) }, events.length)
+        put(evolver, stream, { state, revision, last: causingEventOf(events.at(-1)) }, events.length)
       }
       return appended
     },
     appended: (evolver, stream, after, count) => {
       if (after.revision !== 'no-stream') reads.appended(stream, after.revision)
       missing.delete(stream)
-      keep(evolver, stream, after, count)
+      put(evolver, stream, after, count)
     },
   }
 }

@@ -17,8 +17,8 @@ const chunk = { events: 5_000, bytes: 32_000_000 }
  */
 const longestUnsaved = 100
 
-/** Documents in the cache of one read model, so that one which changes often is seldom read back, in bytes, about. */
-const cachedDocuments = 32_000_000
+/** In bytes, about: the cache of one read model, so that a document which changes often is seldom read back. */
+const cacheCapacity = 32_000_000
 
 type Ports = {
   readonly store: Pick<EventStore, 'history'>
@@ -199,7 +199,7 @@ const writerOf = async (target: TargetAtCheckpoint): Promise<Writer> => {
 const preparedWriter = async ({ projection, documents, from }: TargetAtCheckpoint): Promise<Writer> => {
   const collection = nextOf(projection)
   orThrow(await documents.prepare(collection))
-  const cache = new LRUCache<string, Stored>({ maxSize: cachedDocuments, sizeCalculation: approximateBytes })
+  const cache = new LRUCache<string, Stored>({ maxSize: cacheCapacity, sizeCalculation: approximateBytes })
   let fresh = from === beginning
 
   /** Before the first write there is nothing to read. */

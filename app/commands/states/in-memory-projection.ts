@@ -75,9 +75,10 @@ export const inMemoryProjection = ({ store, load, monotonic }: Ports): InMemoryP
     read.end()
     if (E.isLeft(loaded)) return loaded
     const { state, revision } = loaded.right
-    const kept = entries.get(stream)
-    // A node of a cluster may be behind the one that the subscription comes from: what is kept never goes back.
-    if (kept !== undefined && !isAtLeast(revision, revisionNumber(kept.revision))) return E.right(kept.state as State)
+    const cached = entries.get(stream)
+    // A node of a cluster may be behind the one that the subscription comes from: what is cached never goes back.
+    if (cached !== undefined && !isAtLeast(revision, revisionNumber(cached.revision)))
+      return E.right(cached.state as State)
     const evolve = decider.evolve as unknown as Entry['evolve']
     if (isAcceptable(state) && read.lacksNothing(revision)) entries.set(stream, { evolve, state, revision, asOf })
     return E.right(state)
