@@ -1,5 +1,6 @@
 import { contact, type ContactCommand } from './contact.js'
 import { answerIdOf, textOptOutIdOf } from './derived-id.js'
+import { minute } from './duration.js'
 import { engagement, type EngagementCommand } from './engagement.js'
 import type { EventOf } from './events.js'
 import { later, type Instant } from './instant.js'
@@ -12,7 +13,7 @@ import type { GivingUp } from './trigger.js'
  * In milliseconds: an opt-out is confirmed within five minutes (47 CFR 64.1200(a)(12)), and an answer that is late
  * helps nobody.
  */
-const longestAnswer = 5 * 60_000
+const longestAnswer = 5 * minute
 
 export const answerOf = (ids: MessageIds, purpose: 'confirmation' | 'help', at: Instant): Intent => {
   const request = { purpose, text: null, expires_at: later(at, longestAnswer) }

@@ -1,5 +1,6 @@
 import type { ContactState, KnownContact } from './contact.js'
 import { stepMessageIdOf } from './derived-id.js'
+import { minute } from './duration.js'
 import { heldUntil, takenOverUntil, type EngagementState } from './engagement.js'
 import type { AfterStep } from './follow-up.js'
 import type { MessageId } from './ids.js'
@@ -79,7 +80,7 @@ export const nextActionOf = (situation: Situation): NextAction => {
   const givesUpAt = latest(after?.gives_up_at, engagement.givesUpAt)
   const endSteps = {
     kind: 'end-steps',
-    givesUpAt: givesUpAt ?? later(now, settings.give_up_after_minutes * 60_000),
+    givesUpAt: givesUpAt ?? later(now, settings.give_up_after_minutes * minute),
   } as const
   // Whoever withdrew it, for a newer lead, was about to end the steps.
   if (isWithdrawn(lastMessage) && nextAt !== null) return endSteps

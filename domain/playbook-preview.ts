@@ -1,3 +1,4 @@
+import { day, minute } from './duration.js'
 import type { FollowUp } from './follow-up.js'
 import { later, monthOf, nextMonthAfter, type Instant } from './instant.js'
 import { segmentsOf, type Segments } from './message-segments.js'
@@ -43,9 +44,6 @@ type Previewed = {
   readonly consent: FollowUp['consent']
   readonly submittedAt: Instant
 }
-
-const minute = 60_000
-const day = 24 * 60 * minute
 
 /** As long as a real one, and of no message. */
 const sampleCode = linkCodeFrom('X'.repeat(26))

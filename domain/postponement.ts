@@ -1,3 +1,4 @@
+import { day, hour, minute } from './duration.js'
 import { later, type Instant } from './instant.js'
 
 /** A message that is due waits until then. */
@@ -7,22 +8,22 @@ export type Postponement = { readonly kind: 'postpone'; readonly until: Instant;
  * In milliseconds: how soon a message is looked at again that waits because its account is disabled, or its month used
  * up. No sooner, since each look appends an event for each engagement of the account.
  */
-export const lookAgainAfter = 6 * 60 * 60_000
+export const lookAgainAfter = 6 * hour
 
 /**
  * In milliseconds: how soon it is looked at again whether a newer lead has begun, which it does within moments unless
  * something crashed.
  */
-const beginningLookAgainAfter = 60_000
+const beginningLookAgainAfter = minute
 
 /** In milliseconds: how soon it is looked at again whether the consent of a newer lead was verified. */
-const consentLookAgainAfter = 60 * 60_000
+const consentLookAgainAfter = hour
 
 /** In milliseconds: so soon what a member wrote is looked at again while a step has the consent checked. */
-const ownConsentLookAgainAfter = 5 * 60_000
+const ownConsentLookAgainAfter = 5 * minute
 
 /** In milliseconds: what waits for so long for a month that is not used up is dropped. */
-export const longestLimited = 24 * 60 * 60_000
+export const longestLimited = day
 
 /** Why it waits, or was dropped. Stored in events, by which it is known again: never reword it. */
 export const segmentsUsedUp = "the account's segments of this month are used up"
@@ -38,7 +39,7 @@ const waitsForAccount: ReadonlySet<string> = new Set([accountDisabled, segmentsU
 export const isOfAccount = (reason: string): boolean => waitsForAccount.has(reason)
 
 /** In milliseconds: how soon it is looked at again whether what it needs can be read. */
-const unreadableLookAgainAfter = 60 * 60_000
+const unreadableLookAgainAfter = hour
 
 const because =
   (reason: string) =>

@@ -1,4 +1,5 @@
 import { fractionOf } from './derived-id.js'
+import { day, hour, minute } from './duration.js'
 import { instantOf, later, millisecondsOf, type Instant } from './instant.js'
 import { stateHours } from './state-hours.js'
 import type { TimeZone } from './us-places.js'
@@ -30,9 +31,6 @@ export type SendingHours = {
   readonly messagesIn24Hours: number | undefined
 }
 
-const minute = 60_000
-const hour = 60 * minute
-const day = 24 * hour
 const week = 7 * day
 
 /** An hour that comes every week comes in it, also where clocks change. */

@@ -1,3 +1,4 @@
+import { day, hour, minute } from './duration.js'
 import { later, millisecondsOf, type Instant } from './instant.js'
 import type { MessageReport } from './message.js'
 import type { MessengerOutcome } from './messenger.js'
@@ -20,9 +21,6 @@ export const nextDeliveryAttemptAt = (attempt: number, at: Instant, random: numb
 
 /** Attempts of one message, over a day: after the last one it is too late for its step. */
 const mostMessageAttempts = 28
-
-const minute = 60_000
-const hour = 60 * minute
 
 /** In milliseconds, after `attempt`, from 1 on, failed: a minute, then twice as long each time, `longest` at most. */
 const doublingWait = (attempt: number, longest: number): number => Math.min(minute * 2 ** (attempt - 1), longest)
@@ -49,10 +47,10 @@ export const messageRetryAt = (
  * day later each time. Undefined after two weeks.
  */
 export const nextCopyErasureAt = (attempt: number, at: Instant): Instant | undefined =>
-  attempt > 14 ? undefined : later(at, (attempt === 1 ? 1 : 24) * hour)
+  attempt > 14 ? undefined : later(at, attempt === 1 ? hour : day)
 
 /** In milliseconds: for so long may checks of a consent fail, until no message is sent any more. */
-const longestConsentWait = 24 * hour
+const longestConsentWait = day
 
 /**
  * When a consent is checked again after `check`, from 1 on, failed at `at`, as the checks before it did since `since`:

@@ -1,14 +1,15 @@
 import type { ActivityLabel } from './activity.js'
+import { day, hour } from './duration.js'
 import { later, type Instant } from './instant.js'
 
 /** In milliseconds: a scheduled call whose end nobody reports is over so long after its time. */
-export const longestCall = 60 * 60_000
+export const longestCall = hour
 
 /** In milliseconds: a call may be scheduled for a time so far ahead. */
-export const furthestCall = 366 * 24 * 60 * 60_000
+export const furthestCall = 366 * day
 
 /** In milliseconds: a call comes no earlier than so long before its time. */
-const longestAhead = 60 * 60_000
+const longestAhead = hour
 
 /** Whether a report at this time may be of the scheduled call that holds the steps back until `callUntil`. */
 export const mayBeOfCall = (callUntil: Instant, reportedAt: Instant): boolean =>

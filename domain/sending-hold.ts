@@ -1,5 +1,6 @@
 import { NaturalNumber, t } from './codec.js'
 import type { Decider } from './decider.js'
+import { day, hour, minute } from './duration.js'
 import { eventOf } from './event.js'
 import { AccountId } from './ids.js'
 import { later, millisecondsOf, Instant } from './instant.js'
@@ -99,15 +100,13 @@ const evolve = (state: SendingHoldState, event: SendingHoldEvent): SendingHoldSt
   }
 }
 
-const minute = 60_000
-
 /** In milliseconds: trouble that comes again so soon is the same, of which nobody is told twice. */
-const sameTrouble = 24 * 60 * minute
+const sameTrouble = day
 
 /** As long again as the trouble has lasted, a quarter of an hour at least and an hour at most. */
 const nextProbeAt = (since: Instant, at: Instant): Instant => {
   const lasted = millisecondsOf(at) - millisecondsOf(since)
-  return later(at, Math.min(Math.max(lasted, 15 * minute), 60 * minute))
+  return later(at, Math.min(Math.max(lasted, 15 * minute), hour))
 }
 
 const decide = (

@@ -1,3 +1,4 @@
+import { minute } from './duration.js'
 import type { AfterStep, FollowUp } from './follow-up.js'
 import { later, type Instant } from './instant.js'
 import type { LeadDetails } from './lead.js'
@@ -7,8 +8,6 @@ import type { PlaybookSettings } from './playbook-settings.js'
 import { sendingHoursOf, sendingTime, type SendingHours } from './quiet-hours.js'
 import { residenceStateNamed } from './residence-state.js'
 import { whereaboutsOf } from './whereabouts.js'
-
-const minute = 60_000
 
 /** When messages of these settings may be sent to somebody of whom this is known. */
 export const hoursFor = (

@@ -1,3 +1,4 @@
+import { day, minute } from './duration.js'
 import type { TimeZone } from './us-places.js'
 
 /** By how much the clocks of a zone are ahead of UTC, in milliseconds, and until when since 1970 they surely are. */
@@ -9,10 +10,8 @@ type Stretch = { readonly beforeChange: ZoneOffset | undefined; readonly last: Z
 /** The offset that a zone's clocks show at an instant, in milliseconds. Asking costs microseconds. */
 type Shown = (at: number) => number
 
-const minute = 60_000
-
 /** No zone changes its clocks twice in a week. */
-const stretchLength = 7 * 24 * 60 * minute
+const stretchLength = 7 * day
 
 /** Of a zone: the weeks of ten years. Whoever asks for others is not to fill the memory. */
 const mostStretches = 520

@@ -1,5 +1,6 @@
 import { account } from '../../domain/account.js'
 import { contact, type KnownContact } from '../../domain/contact.js'
+import { day, minute } from '../../domain/duration.js'
 import { engagement } from '../../domain/engagement.js'
 import type { EventOf } from '../../domain/events.js'
 import type { AccountId, ContactId, EngagementId, MessageId } from '../../domain/ids.js'
@@ -46,8 +47,6 @@ type ReplyFacts = EventOf<'MessageReceived'>['data']
 type Missing = { readonly kind: 'contact-not-found' | 'engagement-not-found' | 'playbook-not-found' }
 
 const notFound: Missing = { kind: 'contact-not-found' }
-
-const day = 24 * 60 * 60_000
 
 /**
  * What a text means to the engagement whose message it answers: the one that wrote to the contact last, else the
@@ -96,7 +95,7 @@ export const replyFactsOf = async (
     ...(meaning === 'opted_out' ? { report_id: optOutReportOf(contactId, person) } : {}),
     ...(meaning === 'opted_out' && person.optedOut ? { opted_out_before: true } : {}),
     paused_until: later(now, day),
-    gives_up_at: later(now, settings.right.give_up_after_minutes * 60_000),
+    gives_up_at: later(now, settings.right.give_up_after_minutes * minute),
   })
 }
 

@@ -1,4 +1,5 @@
 import type { ActivityLabel } from '../../../domain/activity.js'
+import { day, minute } from '../../../domain/duration.js'
 
 /** Something that happens in the made-up month, so many milliseconds after it began. */
 export type Happening = { readonly after: number } & (
@@ -15,8 +16,6 @@ export const monthSources = [
   { title: 'Referrals', share: 0.1, sells: 0.25 },
 ] as const
 
-const minute = 60_000
-const day = 24 * 60 * minute
 export const monthLength = 30 * day
 
 /** Of each day; fewer come at night. */

@@ -1,3 +1,4 @@
+import { day } from '../../../domain/duration.js'
 import { engagement } from '../../../domain/engagement.js'
 import { EngagementId, PlaybookId } from '../../../domain/ids.js'
 import { later } from '../../../domain/instant.js'
@@ -13,7 +14,7 @@ import { withPage } from '../page.js'
 import type { ManagePorts } from '../ports.js'
 
 /** In milliseconds: how long a person may take over before the playbook goes on. */
-const longestPause = 7 * 24 * 60 * 60_000
+const longestPause = 7 * day
 
 /** The engagements that playbooks follow up: which there are, and a person who takes one over. */
 export const followUpEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Operator>> => [

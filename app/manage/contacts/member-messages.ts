@@ -1,6 +1,7 @@
 import type { OpenAccount } from '../../../domain/account.js'
 import { objectWith } from '../../../domain/codec.js'
 import { contact } from '../../../domain/contact.js'
+import { day } from '../../../domain/duration.js'
 import { engagement } from '../../../domain/engagement.js'
 import { EngagementId } from '../../../domain/ids.js'
 import { later } from '../../../domain/instant.js'
@@ -21,7 +22,7 @@ const MemberMessage = objectWith({ text: MessageText })
 const notFound: Problem = { kind: 'engagement-not-found' }
 
 /** In milliseconds: what a member wrote waits that long for the morning, a state's limit or a provider. */
-const longestWait = 3 * 24 * 60 * 60_000
+const longestWait = 3 * day
 
 /** A member writes to a contact by hand. Quiet hours and opt-outs hold as for the steps of a playbook. */
 export const memberMessageEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Operator>> => [

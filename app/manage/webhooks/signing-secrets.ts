@@ -1,3 +1,4 @@
+import { day } from '../../../domain/duration.js'
 import { WebhookId } from '../../../domain/ids.js'
 import { later } from '../../../domain/instant.js'
 import { flow, TE } from '../../../domain/prelude.js'
@@ -35,7 +36,7 @@ export const signingSecretEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoi
 ]
 
 /** Milliseconds that the replaced secret goes on signing beside the new one: time to tell the receiver. */
-const overlap = 24 * 60 * 60 * 1000
+const overlap = day
 
 /** `shown`: shown once, in the form of Standard Webhooks; `signing` is what is stored, sealed. */
 export const newSigningSecret = ({

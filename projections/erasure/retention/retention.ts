@@ -1,3 +1,4 @@
+import { day, hour, minute } from '../../../domain/duration.js'
 import { reasonOf } from '../../../domain/failure-reason.js'
 import { later } from '../../../domain/instant.js'
 import type { EventStore } from '../../../domain/ports.js'
@@ -18,19 +19,19 @@ type RetentionPorts = ParkedWorkPorts &
   }
 
 /** In milliseconds: between two looks for what has been kept for long enough. */
-const pause = 60 * 60 * 1_000
+const pause = hour
 const pauseWhileBuilt = 10 * 1_000
 
 /**
  * The same after a look that failed, be it at one document alone: nothing is kept for an hour more because of one
  * hiccup.
  */
-const pauseAfterFailure = { first: 60 * 1_000, longest: pause }
+const pauseAfterFailure = { first: minute, longest: pause }
 
 /**
  * In milliseconds: so far back the first look goes, since nobody knows what an earlier holder of the lease failed at.
  */
-const firstReach = 24 * 60 * 60 * 1_000
+const firstReach = day
 
 /** Removes what ended so many days ago, under a lease. */
 export const retention = <Document extends Json>(
@@ -46,7 +47,7 @@ export const retention = <Document extends Json>(
     let failures = 0
     while (!lease.ending.aborted) {
       const now = ports.clock.now()
-      const limit = later(now, -days * 24 * 60 * 60 * 1_000)
+      const limit = later(now, -days * day)
       let next = pause
       let failed: ReadonlyArray<unknown> = []
       const removeAll: RemoveAll = async (page, remove) => {

@@ -1,5 +1,6 @@
 import { account, type AccountState, type OpenAccount } from '../../../domain/account.js'
 import { contact, type ContactState } from '../../../domain/contact.js'
+import { day } from '../../../domain/duration.js'
 import type { AccountId, ActivityReportId, ContactId } from '../../../domain/ids.js'
 import { later, type Instant } from '../../../domain/instant.js'
 import type { Clock, CommandHandler, StoreFailure } from '../../../domain/ports.js'
@@ -39,8 +40,6 @@ export type PartiesPorts = {
   /** Where the sender is held it is read anew. */
   readonly currentHold: (id: AccountId) => Promise<Either<StoreFailure, SendingHoldState>>
 }
-
-const day = 24 * 60 * 60_000
 
 /** @throws FailedForGood, and where a store fails */
 export const partiesOf = async (
