@@ -26,3 +26,7 @@ export const phoneFromText = (text: string): Phone | undefined => {
   const parsed = parsePhoneNumberFromString(text, 'US', metadata)
   return parsed?.isPossible() === true && Phone.is(parsed.number) ? parsed.number : undefined
 }
+
+/** The same for what a form or a query holds, where a bare plus arrives as a blank. */
+export const phoneFromForm = (text: string): Phone | undefined =>
+  phoneFromText(text.trim()) ?? (text.startsWith(' ') ? phoneFromText(`+${text.trim()}`) : undefined)

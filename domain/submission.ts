@@ -6,7 +6,7 @@ import { isRealDate, type Instant } from './instant.js'
 import type { LeadDetails, LeadFacts, Originator } from './lead.js'
 import type { CreatedSource } from './marketing-source.js'
 import { fieldsOf, type FieldValues } from './message-template.js'
-import { phoneFromText, type Phone } from './phone.js'
+import { phoneFromForm, type Phone } from './phone.js'
 import { E, pipe, type Either } from './prelude.js'
 import { ResidenceState, residenceStateFromText } from './residence-state.js'
 import { webAddressFromText } from './web-address.js'
@@ -82,7 +82,7 @@ export const decodeSubmission = (
   // The number is named first: without it there is no contact.
   checkFormat('phone')
   for (const name of fields.keys()) if (name !== 'phone') checkFormat(name)
-  const phone = phoneFromText(fields.get('phone') ?? '')
+  const phone = phoneFromForm(fields.get('phone') ?? '')
   return phone === undefined || problems.length > 0 ? E.left(problems) : E.right(submissionOf(fields, phone))
 }
 
@@ -209,7 +209,7 @@ type Format = { readonly name: string; readonly accepts: (text: string, now: Ins
 
 /** The fields that have a format. In any other a text that is not blank will do. */
 const formats: ReadonlyMap<string, Format> = new Map<string, Format>([
-  ['phone', { name: 'a phone number', accepts: (text) => phoneFromText(text) !== undefined }],
+  ['phone', { name: 'a phone number', accepts: (text) => phoneFromForm(text) !== undefined }],
   ['email', { name: EmailAddress.name, accepts: (text) => EmailAddress.is(text.trim()) }],
   [
     'date_of_birth',

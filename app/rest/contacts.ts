@@ -1,5 +1,5 @@
 import { ContactId } from '../../domain/ids.js'
-import { phoneFromText, type Phone } from '../../domain/phone.js'
+import { phoneFromForm, type Phone } from '../../domain/phone.js'
 import type { CommandHandler } from '../../domain/ports.js'
 import { E, flow, type Either } from '../../domain/prelude.js'
 import type { Queries } from '../../projections/queries.js'
@@ -45,13 +45,11 @@ const contactByPhone = async ({ commandHandler, queries }: ContactPorts, caller:
 }
 
 const phoneIn = (request: Request): Either<Problem, Phone> => {
-  const sent = request.query('phone') ?? ''
-  const text = sent.trim()
-  if (text === '') {
+  const text = request.query('phone') ?? ''
+  if (text.trim() === '') {
     const isRepeated = request.queryNames().filter((name) => name === 'phone').length > 1
     return E.left({ kind: 'invalid', messages: [isRepeated ? 'phone must be given once' : 'phone is required'] })
   }
-  // A bare plus arrives as a blank.
-  const phone = phoneFromText(text) ?? (sent.startsWith(' ') ? phoneFromText(`+${text}`) : undefined)
+  const phone = phoneFromForm(text)
   return phone === undefined ? E.left({ kind: 'invalid', messages: ['phone must be a phone number'] }) : E.right(phone)
 }

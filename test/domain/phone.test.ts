@@ -2,7 +2,7 @@ import test from 'ava'
 import fc from 'fast-check'
 import { parsePhoneNumberFromString } from 'libphonenumber-js'
 import assert from 'node:assert/strict'
-import { Phone, phoneFromText } from '../../domain/phone.js'
+import { Phone, phoneFromForm, phoneFromText } from '../../domain/phone.js'
 import { holds } from '../kit/domain/property.js'
 
 test('a US number is read in every common format', (t) => {
@@ -27,6 +27,14 @@ test('a US number is read in every common format', (t) => {
 test('a number with its country keeps it', (t) => {
   t.is(phoneFromText('+44 20 7946 0123'), '+442079460123')
   t.is(phoneFromText('+49 (30) 901820'), '+4930901820')
+})
+
+test('a bare plus of a form is a blank, and counts where there is no number without it', (t) => {
+  t.is(phoneFromForm(' 442079460123'), '+442079460123')
+  t.is(phoneFromForm(' 44 20 7946 0123 '), '+442079460123')
+  t.is(phoneFromForm('442079460123'), undefined)
+  t.is(phoneFromForm(' 4155550123'), '+14155550123')
+  for (const none of ['', ' ', ' none', ' +442079460123456789']) t.is(phoneFromForm(none), undefined, none)
 })
 
 test('a text without a possible number is none', (t) => {

@@ -2,7 +2,7 @@ import test from 'ava'
 import fc from 'fast-check'
 import assert from 'node:assert/strict'
 import { contactIdOf, leadIdOf, type AccountSecret } from '../../domain/derived-id.js'
-import { phoneFromText } from '../../domain/phone.js'
+import { phoneFromForm } from '../../domain/phone.js'
 import { standardFields } from '../../domain/playbook-settings.js'
 import { E } from '../../domain/prelude.js'
 import { decodeSubmission, originatorsOf, leadFactsOf, type Submission } from '../../domain/submission.js'
@@ -315,7 +315,7 @@ test('every field that is accepted stands in the details, the consent or the add
       const { additional_info, phone, ...others } = details
       const stored = { ...additional_info, ...others, ...consent }
       const { phone: sentPhone, ...sent } = fields
-      assert.equal(phone, phoneFromText(sentPhone ?? ''))
+      assert.equal(phone, phoneFromForm(sentPhone ?? ''))
       assert.deepEqual(stored, sent)
     }),
   )

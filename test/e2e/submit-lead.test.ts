@@ -48,6 +48,22 @@ test('JSON and form encoding give the same contact (contract 4.6)', async (t) =>
   t.false('empty' in fromForm.additional_info)
 })
 
+test('a bare plus in a form reads as a blank and the number is read all the same (contract 4.6)', async (t) => {
+  const account = await openAccount(site)
+  const phones = ['+442079460958', '+525512345678', newPhone()]
+  for (const phone of phones) {
+    const form = new URLSearchParams(formLead({ phone })).toString().replace('phone=%2B', 'phone=+')
+    const answer = await send(account.postUrl, {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: form,
+    })
+    t.is(answer.status, 200, answer.text)
+    t.is((await contactOf(account, idsOf(answer).contact_id)).phone, phone)
+  }
+  t.is((await sendForm(account.postUrl, formLead({ phone: '442079460958' }))).status, 400)
+})
+
 test('a content type may carry a charset and be in any case', async (t) => {
   const account = await openAccount(site)
   const types = [
