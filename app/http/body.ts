@@ -35,7 +35,7 @@ export const bodyReaderFor = (bodies: ReadonlyArray<'json' | 'form'>): BodyReade
     const sent = rawBody === '' ? {} : body
     const tooDeep = depthProblem(sent)
     if (tooDeep !== undefined) return E.left(tooDeep)
-    const fields = withNumbersAsSent(sent, raw, bodies.includes('form') ? isTextOfLead : isRoundedFraction)
+    const fields = withNumbersAsSent(sent, raw, bodies.includes('form') ? isTextOfLead : isTextElsewhere)
     return E.right(bodies.includes('json') && mayBeMalformed(raw) ? wellFormed(fields) : fields)
   }
 }
@@ -101,9 +101,14 @@ type IsText = (number: string, depth: number) => boolean
  */
 const isTextOfLead: IsText = (number, depth) => (depth > 1 ? losesDigits(number) : String(Number(number)) !== number)
 
-/** JavaScript would take it for a whole number, which was not sent. */
-const isRoundedFraction: IsText = (number) =>
-  /\.|e-/i.test(number) && Number.isInteger(Number(number)) && losesDigits(number)
+/**
+ * A fraction that JavaScript would take for a whole number, which was not sent, and a whole number of more digits than
+ * it can hold, such as an id among the properties of an activity. What is below zero stays one: it is refused as such.
+ */
+const isTextElsewhere: IsText = (number) => {
+  const isFraction = /\.|e-/i.test(number)
+  return (isFraction ? Number.isInteger(Number(number)) : !number.startsWith('-')) && losesDigits(number)
+}
 
 /** A body of JSON again, `raw`, with some numbers as the text that was sent. */
 const withNumbersAsSent = (body: unknown, raw: string, isText: IsText): unknown => {

@@ -1,5 +1,5 @@
 import test from 'ava'
-import { sendJson, having } from '../kit/network/http.js'
+import { bearer, send, sendJson, having } from '../kit/network/http.js'
 import { lead, newPhone } from '../kit/service/leads.js'
 import { labelOf, payloadOf, type Received, receiverFor } from '../kit/network/receiver.js'
 import { serviceForFile } from '../kit/service/in-process-service.js'
@@ -13,6 +13,7 @@ import {
   newestAfter,
 } from '../kit/service/subscription.js'
 import { idsOf, openAccount } from '../kit/service/account.js'
+import { operatorKey } from '../kit/service/settings.js'
 import { sleep } from '../kit/time/until.js'
 import { mostAttempts } from '../../domain/retry-schedule.js'
 
@@ -157,6 +158,31 @@ test('every label that can be reported reaches the webhook with note and propert
     })
   }
   t.is(receiver.requests.length, reported.length)
+})
+
+test('a whole number among the properties of an activity keeps its digits', async (t) => {
+  const { account, receiver } = await subscribed(t, site, { events: ['interested'] })
+  const { next_engagement_id } = await account.submitted()
+  const answer = await send(
+    `${site.url}/manage/v1/accounts/${account.id}/engagements/${next_engagement_id}/activities`,
+    {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...bearer(operatorKey) },
+      body: `{"type":"event","label":"interested","properties":{"call_id":1846523456789012345,"more":[{"id":9007199254740993}],
+      "seconds":12,"most":9007199254740991,"score":0.25,"million":1e6,"below":-3,"endless":1e400}}`,
+    },
+  )
+  t.is(answer.status, 201, answer.text)
+  t.deepEqual(payloadOf(await receiver.receivedOne()).activity?.properties, {
+    call_id: '1846523456789012345',
+    more: [{ id: '9007199254740993' }],
+    seconds: 12,
+    most: 9_007_199_254_740_991,
+    score: 0.25,
+    million: 1_000_000,
+    below: -3,
+    endless: '1e400',
+  })
 })
 
 test('an activity without a note has none', async (t) => {
