@@ -191,6 +191,26 @@ test('an outcome that is reported again under its Idempotency-Key is no conflict
   t.is((await reportUnder(account, next_engagement_id, 'another', outcome)).status, 409)
 })
 
+test('a message of a member that is asked for again under its Idempotency-Key is no conflict, although nobody may write any more', async (t) => {
+  const account = await openAccount(site)
+  const { sold } = await account.standardConversions()
+  const ends = [
+    (contactId: string) => account.record(sold, { contact_id: contactId }),
+    (contactId: string) => account.manage('POST', `/contacts/${contactId}/messages`, { text: 'STOP' }),
+  ]
+  for (const end of ends) {
+    const { contact_id, next_engagement_id } = await account.submitted()
+    const write = (name: string) =>
+      account.manage('POST', `/engagements/${next_engagement_id}/messages`, { text: 'See you at noon' }, key(name))
+    const first = await write('noon')
+    t.is((await end(contact_id)).status, 201)
+    const again = await write('noon')
+    t.deepEqual([first.status, again.status], [201, 200])
+    t.deepEqual(again.body, first.body)
+    t.is((await write('another')).status, 409)
+  }
+})
+
 test('activity reports that are repeated at the same moment are recorded once', async (t) => {
   const account = await openAccount(site)
   const { contact_id, next_engagement_id } = await account.submitted()

@@ -7,7 +7,7 @@ import { EngagementId } from '../../../domain/ids.js'
 import { later } from '../../../domain/instant.js'
 import { message, type MessageIds } from '../../../domain/message.js'
 import { MessageText } from '../../../domain/message-template.js'
-import { E, flow, type TaskEither } from '../../../domain/prelude.js'
+import { E, flow, type Either, type TaskEither } from '../../../domain/prelude.js'
 import { loadState } from '../../commands/states/current-states.js'
 import type { Endpoint, Request } from '../../http/endpoint.js'
 import type { Problem } from '../../http/problem.js'
@@ -59,11 +59,22 @@ const idsOf =
     if (state.kind !== 'started' || state.erased) return E.left(notFound)
     const { account_id, contact_id, engagement_id } = state.attribution
     if (account_id !== account.accountId) return E.left(notFound)
-    if (state.ended) return E.left({ kind: 'engagement-ended' })
-    const person = await loadState(ports.commandHandler, contact, contact_id)
-    if (E.isLeft(person)) return person
-    if (person.right.optedOut === true) return E.left({ kind: 'contact-opted-out' })
     const messageId = messageIdFor(ports, request, account, id)
     if (E.isLeft(messageId)) return messageId
-    return E.right({ message_id: messageId.right, account_id, contact_id, engagement_id })
+    const ids = { message_id: messageId.right, account_id, contact_id, engagement_id }
+    if (state.ended) return ifRequested(ports, ids, { kind: 'engagement-ended' })
+    const person = await loadState(ports.commandHandler, contact, contact_id)
+    if (E.isLeft(person)) return person
+    return person.right.optedOut === true ? ifRequested(ports, ids, { kind: 'contact-opted-out' }) : E.right(ids)
   }
+
+/** A repetition is no conflict: it is told the message of the first time, whatever has happened since. */
+const ifRequested = async (
+  { commandHandler }: Pick<ManagePorts, 'commandHandler'>,
+  ids: MessageIds,
+  conflict: Problem,
+): Promise<Either<Problem, MessageIds>> => {
+  const loaded = await loadState(commandHandler, message, ids.message_id)
+  if (E.isLeft(loaded)) return loaded
+  return loaded.right.kind === 'unknown' ? E.left(conflict) : E.right(ids)
+}
