@@ -3,7 +3,8 @@ import { inboundMessageFrom, statusCallbackFrom } from '../../../adapters/twilio
 import { isSignedBy } from '../../../adapters/twilio/signature.js'
 import { E } from '../../../domain/prelude.js'
 import { receiverFor, type Received } from '../../kit/network/receiver.js'
-import { messageOf, stageFor } from './stage.js'
+import { messageOf } from '../../contracts/messenger.js'
+import { stageFor } from './stage.js'
 
 const sid = `SM${'a'.repeat(32)}`
 

@@ -4,7 +4,8 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { later } from '../../../domain/instant.js'
 import { number, service } from '../../twilio-double/double.js'
-import { messageOf, noon, stageFor } from './stage.js'
+import { messageOf } from '../../contracts/messenger.js'
+import { noon, stageFor } from './stage.js'
 
 test('a text is sent once, from the number, and reports to a URL that names it', async (t) => {
   const { messenger, double } = await stageFor(t)

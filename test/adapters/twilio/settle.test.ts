@@ -1,7 +1,8 @@
 import test from 'ava'
 import { later, type Instant } from '../../../domain/instant.js'
 import { service } from '../../twilio-double/double.js'
-import { messageOf, noon, stageFor } from './stage.js'
+import { messageOf } from '../../contracts/messenger.js'
+import { noon, stageFor } from './stage.js'
 
 const nothingKnown: ReadonlySet<string> = new Set()
 

@@ -1,20 +1,10 @@
 import type { ExecutionContext } from 'ava'
 import { twilioMessenger } from '../../../adapters/twilio/messenger.js'
 import { instantOf, later, type Instant } from '../../../domain/instant.js'
-import type { OutgoingMessage } from '../../../domain/messenger.js'
 import { manualTime } from '../../kit/time/manual-time.js'
 import { number, openTwilioDouble } from '../../twilio-double/double.js'
 
 export const noon = instantOf(Date.UTC(2026, 10, 23, 12))
-
-export const messageOf = (over: Partial<OutgoingMessage> = {}): OutgoingMessage => ({
-  id: 'msg_00000000000000000000000001',
-  to: '+14155550123',
-  text: 'Hello Ada, “welcome”. Reply STOP to end.',
-  from: undefined,
-  validUntil: undefined,
-  ...over,
-})
 
 /** A messenger, the double that it sends to, and a time that is moved by hand. */
 export const stageFor = async (

@@ -2,7 +2,8 @@ import test from 'ava'
 import { twilioAccountFrom } from '../../../adapters/twilio/url.js'
 import { E } from '../../../domain/prelude.js'
 import { service } from '../../twilio-double/double.js'
-import { messageOf, stageFor } from './stage.js'
+import { messageOf } from '../../contracts/messenger.js'
+import { stageFor } from './stage.js'
 
 const sid = `AC${'1'.repeat(32)}`
 const from = 'from=%2B14155550100'
