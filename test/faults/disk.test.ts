@@ -16,6 +16,7 @@ import { loadOn, usualMix, type Load } from '../kit/load/load.js'
 import { differingReadModels, eventsAfter, stillOwed, streams } from '../kit/load/streams.js'
 import { until } from '../kit/time/until.js'
 import { temporaryDirectory } from '../kit/temporary-directory.js'
+import { commandOf, launch } from '../kit/parts/program.js'
 import { clientOf } from '../kit/network/http.js'
 import { finding, openLoadedAccount, type LoadedAccount } from '../kit/load/loaded-account.js'
 import { missingFrom, type Acknowledged } from '../kit/load/ledger.js'
@@ -341,4 +342,16 @@ withStrace('a lead is not acknowledged before the disk has flushed it', async (t
   await end()
   t.is(answered?.status, 200)
   t.true(elapsed >= flush, `it was acknowledged after ${Math.round(elapsed)} ms, a flush takes ${flush} ms`)
+})
+
+// A follower's checkpoint beside it, in MongoDB, would outlive a power cut: nobody would truncate it again.
+withStrace('what is truncated is gone only when the disk has flushed that', async (t) => {
+  const flush = 200
+  const calls = 'fsync,fdatasync'
+  const traced = ['-f', '-o', '/dev/null', '-e', `trace=${calls}`, '-e', `inject=${calls}:delay_enter=${flush * 1000}`]
+  const program = commandOf(new URL('truncating-process.js', import.meta.url))
+  const tracer = launch('strace', [...traced, ...program, temporaryDirectory(t)], {})
+  t.deepEqual(await tracer.exited, { code: 0, signal: null }, tracer.stderr())
+  const elapsed = Number(tracer.stdout())
+  t.true(elapsed >= flush, `it was answered after ${Math.round(elapsed)} ms, a flush takes ${flush} ms`)
 })

@@ -66,7 +66,11 @@ type Writer = {
   readonly writeBackWal: () => void
 }
 
-/** Events must outlive a power cut. Documents and checkpoints may fall behind the log in one, and catch up with it. */
+/**
+ * Events must outlive a power cut, and what was truncated must not come back in one: where the documents stand
+ * elsewhere, the checkpoint of whoever truncated it has not fallen behind. Documents and checkpoints may fall behind
+ * the log, and catch up with it.
+ */
 const flushOf = (writes: ReadonlyArray<Write>): Flush =>
   writes.some(({ kind }) => kind === 'append' || kind === 'append-all' || kind === 'truncate') ? 'FULL' : 'NORMAL'
 
