@@ -6,12 +6,14 @@ import { positionOf, type Position } from '../../../domain/event.js'
 import { contact } from '../../../domain/contact.js'
 import { contactIdOf, senderOptOutIdOf } from '../../../domain/derived-id.js'
 import type { ContactId } from '../../../domain/ids.js'
+import { playbook } from '../../../domain/playbook.js'
+import { defaultSettings } from '../../../domain/playbook-settings.js'
 import type { StoreFailure } from '../../../domain/ports.js'
 import { E, TE, type Either } from '../../../domain/prelude.js'
 import { senderOptOut } from '../../../domain/sender-opt-out.js'
 import { playbookVersions } from '../../../projections/from-streams/playbook-versions.js'
 import { openAccountState } from '../../kit/domain/account-state.js'
-import { accountId, phone } from '../../kit/domain/samples.js'
+import { accountId, at, details, engagementId, leadId, phone, playbookId, sourceId } from '../../kit/domain/samples.js'
 import { rightOf } from '../../kit/right-of.js'
 import { plainVault } from '../../kit/simulation/plain-vault.js'
 import { openMessagingStage } from './messaging-stage.js'
@@ -22,12 +24,13 @@ type Get = InboundPorts['currentStates']['get']
 
 /**
  * `accounts`: those that have a marketing source, as they are read. `names`: what the provider calls the sender.
- * `process`: how many records it makes before it dies.
+ * `process`: how many records it makes before it dies. `known`: contacts that are shown.
  */
 const openInboundStage = async (
   accounts: Readonly<Record<string, Either<StoreFailure, unknown>>> = {},
   names: ReadonlyArray<string> = [to],
   process = { recordsLeft: Infinity },
+  known: ReadonlyArray<ContactId> = [],
 ) => {
   const stage = await openMessagingStage()
   const execute: ClientCommands['execute'] = (...args) => {
@@ -43,7 +46,11 @@ const openInboundStage = async (
     ...stage,
     clientCommands: { execute },
     currentStates: { get: ((_decider, id) => Promise.resolve(accounts[id])) as Get },
-    queries: { byKeys: nothing, values: () => Promise.resolve(E.right(Object.keys(accounts))), page: nothing },
+    queries: {
+      byKeys: () => Promise.resolve(E.right(known.map((id) => ({ id })) as never)),
+      values: () => Promise.resolve(E.right(Object.keys(accounts))),
+      page: nothing,
+    },
     vault: plainVault,
     playbookAt: playbookVersions(stage.store),
     // Whoever waits waits too long.
@@ -73,6 +80,8 @@ const openInboundStage = async (
     unplaced,
     head: stage.store.head,
     told: stage.logger.lines,
+    execute: stage.clientCommands.execute,
+    reactToAll: stage.reactToAll,
     stateOf: async (id: ContactId) => rightOf(await stage.commandHandler.load(contact, id)).state,
     isOptedOutOf: async (name: string) => {
       const id = senderOptOutIdOf(plainVault.serviceSecret, name, phone())
@@ -147,4 +156,42 @@ test('an account that can not be read keeps no opt-out from another, and is name
   const secret = rightOf(plainVault.accountSecret('secret'))
   t.deepEqual(await stateOf(contactIdOf(secret, phone())), { kind: 'unknown', optedOut: true })
   t.like(told, [{ level: 'error', fields: { account: accountId(1) } }])
+})
+
+test('an opt-out that broke off between two accounts of its sender is still confirmed by the one that was to do so', async (t) => {
+  const numbers = [1, 2]
+  const secretOf = (n: number): string => `secret ${n}`
+  const accounts = Object.fromEntries(
+    numbers.map((n) => {
+      return [accountId(n), E.right(openAccountState({ accountId: accountId(n), sealedSecret: secretOf(n) }))]
+    }),
+  )
+  const contacts = numbers.map((n) => contactIdOf(rightOf(plainVault.accountSecret(secretOf(n))), phone()))
+  const process = { recordsLeft: Infinity }
+  const { execute, reactToAll, write } = await openInboundStage(accounts, [to], process, contacts)
+  for (const [index, contactId] of contacts.entries()) {
+    const n = index + 1
+    const ids = { playbookId: playbookId(n), accountId: accountId(n) }
+    rightOf(
+      await execute(playbook, playbookId(n), { type: 'CreatePlaybook', ...ids, settings: defaultSettings }, 'test'),
+    )
+    const lead = { leadId: leadId(n + 1), engagementId: engagementId(n + 1), sourceId: sourceId(n), sourceTitle: 'Ads' }
+    const engage = { type: 'EngageLead', ...ids, ...lead, contactId, details: details(), submittedAt: at() } as const
+    rightOf(await execute(contact, contactId, engage, 'test'))
+  }
+  await reactToAll()
+
+  // At the sender, and for the first of the two.
+  process.recordsLeft = 2
+  t.like(await write('one', 'Stop texting me'), { left: { kind: 'unavailable' } })
+  process.recordsLeft = Infinity
+  t.like(await write('one', 'Stop texting me'), { right: { status: 204 } })
+  const received = (await reactToAll()).flatMap((event) => (event.type === 'MessageReceived' ? [event.data] : []))
+  t.deepEqual(
+    received.map(({ account_id, answer }) => [account_id, answer]),
+    [
+      [accountId(1), 'confirmation'],
+      [accountId(2), undefined],
+    ],
+  )
 })

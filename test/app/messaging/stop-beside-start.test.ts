@@ -37,12 +37,15 @@ const skewedClock = (skew: number): Clock => {
   return { now: () => instantOf((time += 1)) } as Clock
 }
 
-/** An account with one contact, whose number writes to the account's sender; `names`: what the provider calls that. */
-const openLog = async (names: ReadonlyArray<string>) => {
+/**
+ * An account with one contact, whose number writes to the account's sender; `names`: what the provider calls that, as
+ * long as a process is not told of others.
+ */
+const openLog = async (names: ReadonlyArray<string>, sharedSender = number) => {
   const log = memoryLog()
 
   /** A process that takes texts; `steps`: when its reads and writes are done. */
-  const process = (steps: Steps, skew = 0) => {
+  const process = (steps: Steps, skew = 0, to = names) => {
     const clock = skewedClock(skew)
     const store = memoryEventStore(log, steps)
     const commandHandler = sharedHandler(store, clock)
@@ -70,11 +73,11 @@ const openLog = async (names: ReadonlyArray<string>) => {
       readModelFollowers: [],
     } as unknown as InboundPorts
     const provider = {
-      ...{ name: 'provider', timeLimit: 15_000, answersKeywords: true, sharedSender: number },
+      ...{ name: 'provider', timeLimit: 15_000, answersKeywords: true, sharedSender },
       isSigned: () => true,
       textFrom: (form: URLSearchParams) => {
         const text = form.get('text') ?? ''
-        return E.right({ providerId: text, from: phone(), text, to: names, poolOfTo: undefined, mark: undefined })
+        return E.right({ providerId: text, from: phone(), text, to, poolOfTo: undefined, mark: undefined })
       },
     } as unknown as TextProvider
     const { handle } = inboundEndpoint(ports, provider)
@@ -172,3 +175,17 @@ for (const [name, texts] of Object.entries({
     await holdsAsync(t, property, { numRuns: 150 })
   })
 }
+
+test('a STOP and a START at the same moment to two numbers of a pool leave the contact as the pool has it', async (t) => {
+  const property = fc.asyncProperty(fc.scheduler(), fc.tuple(skew, skew), async (scheduler, skews) => {
+    const { process, isOptedOut, isOptedOutOf } = await openLog([pool], pool)
+    const writing = ['STOP', 'START'].map(async (text, index) => {
+      const to = [`${number}${index}`, pool]
+      assert.ok(E.isRight(await process(stepsOf(scheduler, Infinity), skews[index], to).write(text)))
+    })
+    await scheduler.waitFor(Promise.all(writing))
+    assert.ok(E.isRight(await process(atOnce).reactToAll()))
+    assert.equal(await isOptedOut(), await isOptedOutOf(pool))
+  })
+  await holdsAsync(t, property, { numRuns: 150 })
+})
