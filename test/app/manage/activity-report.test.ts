@@ -148,6 +148,15 @@ test('an activity report that broke off between its two appends is completed whe
   t.like(last, { data: { remark: 0, report_id: reportId(1) } })
 })
 
+test('nothing is left of what a repeated activity report says anew', async (t) => {
+  const { report, counts } = await openStage()
+  const repeated = { reportId: reportId(1) }
+  rightOf(await report(nothing, repeated))
+  counts()
+  rightOf(await report(said, repeated))
+  t.deepEqual(counts().appended, [])
+})
+
 test('an activity report that comes several times at the same moment is recorded once, with one remark', async (t) => {
   const { report, counts } = await openStage()
   counts()
