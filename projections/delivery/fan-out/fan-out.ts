@@ -87,7 +87,6 @@ export const deliveryFanOut = (ports: FanOutPorts): Follower => {
     begin: async (signal) => {
       const position = await checkpoint.load()
       contacts.forget()
-      leads.forget()
       await webhooks.load(position, signal)
       return position
     },

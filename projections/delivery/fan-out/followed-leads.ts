@@ -38,8 +38,6 @@ export const followedLeads = (store: Pick<EventStore, 'read'>) => {
       const submission = events.find((event) => event.type === 'LeadSubmitted')
       return submission === undefined ? undefined : submittedIn(submission)
     },
-    /** Another stretch of the log begins. */
-    forget: () => cache.clear(),
   }
 }
 

@@ -57,6 +57,10 @@ export const openFanOutStage = async (
     commandHandler,
     envelope,
     restart,
+    /** The same fan-out begins once more, as after a failure. */
+    beginAgain: async (): Promise<void> => {
+      position = (await fanOut?.begin(neverAborted)) ?? position
+    },
     submit: async (n: number, changed: Partial<LeadDetails> = {}): Promise<void> => {
       const ids = { lead_id: leadId(n), account_id: accountId(), contact_id: contactId() }
       const facts = leadFacts({ ...ids, engagement_id: engagementId(n), details: details(changed) })

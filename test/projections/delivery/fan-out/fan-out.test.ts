@@ -223,3 +223,26 @@ test('an activity one of whose deliveries could not be stored for now comes agai
   await t.throwsAsync(run(), { message: /away/ })
   t.is((await written('parked')).length, 0)
 })
+
+test('an activity that comes again since its delivery could not be stored is told with the contact as it was then', async (t) => {
+  let isAway = true
+  const refusing = (store: EventStore): EventStore => ({
+    ...store,
+    append: (stream, ...append) =>
+      isAway && stream.startsWith('delivery-')
+        ? Promise.resolve(E.left({ kind: 'unavailable', reason: 'away' }))
+        : store.append(stream, ...append),
+  })
+  const { submit, run, beginAgain, written } = await openStageOf(1, refusing)
+  await submit(1, { first_name: 'Ada' })
+  await submit(2, { first_name: 'Grace' })
+  await t.throwsAsync(run(), { message: /away/ })
+  isAway = false
+  await beginAgain()
+  await run()
+  const bodies = (await written('delivery')).flatMap((event) => (event.type === 'DeliveryDue' ? [event.data.body] : []))
+  t.deepEqual(
+    bodies.map((body) => /"first_name":"(\w+)"/.exec(body)?.[1]),
+    ['Ada', 'Grace'],
+  )
+})
