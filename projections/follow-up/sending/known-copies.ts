@@ -33,7 +33,7 @@ export const knownCopies = async (
     if ('lost' in state) for (const copy of state.lost) known.add(copy)
     if (id === sought) continue
     if ('providerId' in state && state.providerId !== undefined) known.add(state.providerId)
-    if (state.kind === 'erased') for (const copy of [...state.copies, ...state.erasedCopies]) known.add(copy)
+    if (state.kind === 'erased') for (const copy of state.copies) known.add(copy)
   }
   return known
 }

@@ -159,17 +159,26 @@ test('a provider that took a message and did not answer is asked, and the messag
   t.deepEqual(stage.recorded(), ['StepBegun', 'MessageBegun', 'MessageSent'])
 })
 
-test('a provider that is asked for a message is told which others of its contact it has', async (t) => {
-  const outcomes = [{ kind: 'accepted', providerId: 'SM7' } as const, 'lost' as const]
-  const stage = openFollowUpStage(t, { outcome: () => outcomes.shift() ?? accepted })
-  await stage.submit(1, 1, {})
-  stage.work(1)
-  const sent = () => stage.recorded().filter((type) => type === 'MessageSent').length
-  await until('the first message', 30_000, () => sent() === 1)
-  await stage.submit(2, 1, {}, 1)
-  await until('the message of the newer lead', 30_000, () => sent() === 2)
-  t.deepEqual(stage.known, ['SM7'])
-})
+for (const isErased of [false, true]) {
+  const also = isErased ? ', also one that was erased here and not there yet' : ''
+  test(`a provider that is asked for a message is told which others of its contact it has${also}`, async (t) => {
+    const outcomes = [{ kind: 'accepted', providerId: 'SM7' } as const, 'lost' as const]
+    const stage = openFollowUpStage(t, {
+      outcome: () => outcomes.shift() ?? accepted,
+      beforeErasingCopy: () => {
+        throw new TypeError('an error in a rule')
+      },
+    })
+    await stage.submit(1, 1, {})
+    stage.work(1)
+    const sent = () => stage.recorded().filter((type) => type === 'MessageSent').length
+    await until('the first message', 30_000, () => sent() === 1)
+    if (isErased) await stage.eraseMessage(1)
+    await stage.submit(2, 1, {}, 1)
+    await until('the message of the newer lead', 30_000, () => sent() === 2)
+    t.deepEqual(stage.known, ['SM7'])
+  })
+}
 
 test('a provider that is asked for a message is told which attempts of it were lost', async (t) => {
   const outcomes = [{ kind: 'accepted', providerId: 'SM7' } as const, 'lost' as const]
