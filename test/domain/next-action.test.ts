@@ -5,9 +5,12 @@ import { fold } from '../../domain/decider.js'
 import { stepMessageIdOf } from '../../domain/derived-id.js'
 import { engagement, type EngagementCommand, type EngagementEvent } from '../../domain/engagement.js'
 import { message, type MessageEvent } from '../../domain/message.js'
+import { fieldsOf } from '../../domain/message-template.js'
 import { nextActionOf } from '../../domain/next-action.js'
 import { defaultSettings } from '../../domain/playbook-settings.js'
-import { later } from '../../domain/instant.js'
+import { later, millisecondsOf } from '../../domain/instant.js'
+import { nextAllowed } from '../../domain/quiet-hours.js'
+import { afterStep, followUpOf, hoursFor } from '../../domain/step-times.js'
 import { triggers } from '../../domain/trigger.js'
 import {
   accountId,
@@ -15,6 +18,7 @@ import {
   at,
   attribution,
   contactId,
+  details,
   engagementId,
   leadId,
   messageId,
@@ -234,6 +238,18 @@ test('what is due at night waits for the morning', (t) => {
   const postponed = next(at(), { quiet: { from: '21:00', to: '08:00' } })
   t.is(postponed.kind, 'postpone')
   t.true(postponed.kind === 'postpone' && postponed.until > at(3 * 60 * minute))
+})
+
+test('two steps of a conversation that wait for the same morning go out at different minutes of it', (t) => {
+  const nightly = { ...settings, quiet_hours: { from: '21:00', to: '08:00' } }
+  const begins = followUpOf({ settings: nightly, version: 1 }, details(), at(), engagementId())
+  const hours = hoursFor(nightly, fieldsOf(details()))
+  const { next_step_at } = afterStep(nightly, hours, 0, at(), engagementId())
+  const opens = millisecondsOf(nextAllowed(hours, at()) ?? at())
+  const minutes = [begins?.first_step_at, next_step_at].map((sent) =>
+    Math.floor((millisecondsOf(sent ?? at()) - opens) / minute),
+  )
+  t.true(minutes.every((one) => one >= 0 && one < 30) && minutes[0] !== minutes[1], minutes.join())
 })
 
 test('a message is good until the night begins', (t) => {

@@ -326,6 +326,22 @@ test('a shard that begins what is due sleeps no longer than until the next is du
   t.deepEqual((await look()).begun, [messageId(2)])
 })
 
+test('a shard sleeps no longer than until the next is due, of whichever kind it is', async (t) => {
+  const kinds = ['requested', 'first', 'later', 'consent'] as const
+  for (const soonest of kinds) {
+    const steps: Array<Change> = []
+    const requested: Array<Change> = []
+    for (const [n, kind] of kinds.entries()) {
+      const next = later(at(), (kind === soonest ? 1 : 2 + n) * 60_000)
+      if (kind === 'requested') requested.push(due(messageId(n), contactId(n), next))
+      else steps.push(step(n, next, at(), kind))
+    }
+    const { clock, look } = await openShard(requested, steps)
+    t.deepEqual((await look(() => t.true(clock.toNextTimer()))).begun, [])
+    t.is(clock.now(), later(at(), 60_000), soonest)
+  }
+})
+
 for (const kind of ['first', 'consent'] as const) {
   test(`however many leads of one account wait before it (${kind}), that of another one comes next`, async (t) => {
     const crowd = Array.from({ length: 1_000 }, (_, n) => step(n + 1, later(at(), n - 5_000), at(), kind))
@@ -442,4 +458,13 @@ test('a shard in which the tasks of one account hang looks for those of others b
   await add(step(1_001, later(at(), 60 - 5_000), at(), 'first', accountId(2)))
   const begun = (await lookFor(1_000)).flatMap((one) => one.begun)
   t.deepEqual(begun, [engagementId(1_001)])
+})
+
+test('a shard whose places are all taken looks for nothing by itself', async (t) => {
+  const waiting = Array.from({ length: 100 }, (_, n) =>
+    step(n + 1, later(at(), n - 5_000), at(), 'first', accountId(n % 2)),
+  )
+  const { look, lookFor } = await openShard([], waiting)
+  t.is((await look()).begun.length, 16)
+  t.is((await lookFor(60_000)).length, 1)
 })
