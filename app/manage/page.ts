@@ -13,8 +13,11 @@ type Page<Document> = { readonly documents: ReadonlyArray<Document>; readonly ne
 const defaultLimit = 50
 const mostOnPage = 500
 
-/** The part of an index that is listed, and in which direction. */
-type Listed = Pick<Query, 'index' | 'equals' | 'from' | 'upTo'> & { readonly descending: boolean }
+/** The part of an index that is listed, and in which direction. `chosenBy`: what leaves some of it out afterwards. */
+type Listed = Pick<Query, 'index' | 'equals' | 'from' | 'upTo'> & {
+  readonly descending: boolean
+  readonly chosenBy?: string | undefined
+}
 
 /**
  * Adds a `page` of a list: `?limit=` (1 to 500, default 50) and `?cursor=`, as `next_cursor` of the page before gave
@@ -32,21 +35,21 @@ const pageOf = async <Document extends Json>(
   projection: Projection<Document>,
   listed: Listed,
 ): Promise<Either<Problem, Page<Document>>> => {
-  const { index } = listed
+  const { chosenBy: _chosenBy, ...part } = listed
   const limit = limitFrom(query('limit'))
   if (E.isLeft(limit)) return limit
   const list = listNameOf(projection, listed)
   const after = cursorFrom(query('cursor'), list)
   if (E.isLeft(after)) return after
   const found = await queries.page(projection, {
-    ...listed,
+    ...part,
     limit: limit.right + 1,
     ...(after.right === undefined ? {} : { after: after.right }),
   })
   if (E.isLeft(found)) return found
   const shown = found.right.slice(0, limit.right)
   const last = found.right.length > limit.right ? shown.at(-1) : undefined
-  const next_cursor = last === undefined ? null : textOf(cursorOf(projection, index, last), list)
+  const next_cursor = last === undefined ? null : textOf(cursorOf(projection, part.index, last), list)
   return E.right({ documents: shown.map(({ document }) => document), next_cursor })
 }
 
@@ -61,9 +64,12 @@ const limitFrom = (text: string | undefined): Either<Problem, number> => {
 /** Short for a list and its filter: after the cursor of another one there may be nothing, as at the end. */
 const listNameOf = (
   { name }: Pick<Projection<Json>, 'name'>,
-  { index, equals, from, upTo, descending }: Listed,
-): string =>
-  hash('sha256', JSON.stringify([name, index, equals, from ?? null, upTo ?? null, descending]), 'base64url').slice(0, 8)
+  { index, equals, from, upTo, descending, chosenBy }: Listed,
+): string => {
+  const chosen = chosenBy === undefined ? [] : [chosenBy]
+  const parts = [name, index, equals, from ?? null, upTo ?? null, descending, ...chosen]
+  return hash('sha256', JSON.stringify(parts), 'base64url').slice(0, 8)
+}
 
 /** A cursor is opaque to clients. */
 const textOf = ({ value, key }: Cursor, list: string): string =>

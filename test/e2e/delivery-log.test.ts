@@ -142,6 +142,31 @@ test('pages under any filter have no gap and no repeat, newest first, though man
   t.deepEqual(none.flat(), [])
 })
 
+test('a cursor is good for the filter that gave it, and for no other', async (t) => {
+  const { account, receiver, webhookId } = await subscribed(t, rushing)
+  const { lead_id, next_engagement_id } = await account.submitted()
+  await account.report(next_engagement_id, 'event', 'phone_call_missed')
+  await receiver.received(2)
+  const all = await settledDeliveries(account, webhookId, 2)
+  const [newest = '', oldest = ''] = all.map(({ created_at }) => created_at)
+  const filters = [
+    'state=succeeded',
+    `lead_id=${lead_id}`,
+    `lead_id=${lead_id}&state=succeeded`,
+    `from=${oldest}`,
+    `to=${newest}`,
+    `from=${oldest}&to=${newest}`,
+  ]
+  const list = `/webhooks/${webhookId}/deliveries?limit=1`
+  for (const given of filters) {
+    const cursor = (await account.manage('GET', `${list}&${given}`)).body.next_cursor ?? ''
+    for (const filter of filters) {
+      const { status } = await account.manage('GET', `${list}&${filter}&cursor=${cursor}`)
+      t.is(status, filter === given ? 200 : 400, `${filter} after ${given}`)
+    }
+  }
+})
+
 test('a filter that is wrong is 400 and named', async (t) => {
   const { account, webhookId } = await subscribed(t, site)
   const wrong: ReadonlyArray<readonly [string, ReadonlyArray<string>]> = [

@@ -43,7 +43,11 @@ export const deliveryEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Op
       withWebhookOrRemoved(ports),
       bind('filter', ({ request }) => filterIn(request)),
       TE.let('part', ({ webhook, filter }) => partOf(webhook.webhookId, filter)),
-      withPage(ports.queries, deliveries, ({ part }) => ({ ...part, descending: true })),
+      withPage(ports.queries, deliveries, ({ part, filter: { state, lead_id } }) => ({
+        ...part,
+        descending: true,
+        chosenBy: lead_id === undefined ? undefined : state,
+      })),
       bind('count', ({ filter, part }) => countOf(ports, filter, part)),
       answer(200, ({ filter, page, count }) => ({
         deliveries: page.documents.filter((one) => isAsked(one, filter)).map(shown),
