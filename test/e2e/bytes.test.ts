@@ -249,7 +249,8 @@ test('NUL and lone surrogates in a name, further in and in a form become U+FFFD'
     ['more', '{"b\ufffd":["\ufffd",1.5]}'],
   ])
   const fields = String(new URLSearchParams(formLead()))
-  t.deepEqual(await shown(await post(account.postUrl, `${fields}&a%00=b%00&more=c\0`, form)), [
+  t.deepEqual(await shown(await post(account.postUrl, `${fields}&a%00=b%00`, form)), [['a\ufffd', 'b\ufffd']])
+  t.deepEqual(await shown(await post(account.postUrl, `${fields}&more=c\0`, form)), [
     ['a\ufffd', 'b\ufffd'],
     ['more', 'c\ufffd'],
   ])
