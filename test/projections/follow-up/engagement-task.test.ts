@@ -1,4 +1,5 @@
 import test, { type ExecutionContext } from 'ava'
+import { stepMessageIdOf } from '../../../domain/derived-id.js'
 import { later } from '../../../domain/instant.js'
 import { StoreFailed } from '../../../domain/store-failed.js'
 import { accountId, at, engagementId, messageId, phone } from '../../kit/domain/samples.js'
@@ -275,6 +276,17 @@ test('a message that waits for its next attempt is withdrawn as soon as its enga
   await stage.runTask(2)
   t.is(stage.recorded().filter((type) => type === 'MessageFailed').length, 1)
   t.deepEqual(stage.sent, [phone(1), phone(2), phone(2)])
+})
+
+test('a message that the provider has lost after the next step was begun is withdrawn when its engagement has ended', async (t) => {
+  const stage = await openStage(t, () => ({ kind: 'accepted', providerId: 'SM1' }))
+  await stage.runTask(1)
+  const next = stepMessageIdOf(engagementId(1), 1)
+  await stage.executeOnEngagement(1, { type: 'BeginStep', step: 1, attempt: 1, messageId: next, at: at(1) })
+  await stage.reportLost(1, 'SM1', nextTry)
+  await stage.executeOnEngagement(1, { type: 'EndEngagement', reason: 'conversion', at: at(2) })
+  await stage.runTask(1)
+  t.deepEqual(stage.recorded().slice(-3), ['StepBegun', 'MessageAttemptFailed', 'MessageFailed'])
 })
 
 test('what the provider took before its engagement ended is recorded as sent, also where the process died in between', async (t) => {

@@ -1,6 +1,7 @@
 import test from 'ava'
 import { segmentReservations } from '../../../projections/follow-up/sending/segment-reservations.js'
 import { accountId, engagementId } from '../../kit/domain/samples.js'
+import { nextTurn } from '../../kit/time/turns.js'
 
 /** An account with a limit, whose month has `sent` segments as far as the read model shows. */
 const stageOf = (segmentsPerMonth: number, sent: number) => {
@@ -59,6 +60,35 @@ test('where few are left each step is decided on a new count, so that none of th
   shown.sent += 1
   release(engagementId(3))
   t.is(await step(4), 0)
+})
+
+test('a count that takes longer than one that began later is not believed', async (t) => {
+  const answers: Array<(used: number) => void> = []
+  const reservations = segmentReservations({ now: () => 0 })
+  const count = () => new Promise<number>((resolve) => answers.push(resolve))
+  const answer = (used: number) => answers.shift()?.(used)
+  const step = (n: number) =>
+    reservations.decide(
+      { id: engagementId(n), accountId: accountId(), month: '2026-01', segmentsPerMonth: 102 },
+      count,
+      (left) => ({ result: left, segments: left > 0 ? 1 : 0 }),
+    )
+  const first = step(1)
+  answer(100)
+  await nextTurn()
+  answer(100)
+  t.is(await first, 2)
+
+  const second = step(2)
+  await nextTurn()
+  reservations.release(engagementId(1))
+  const third = step(3)
+  await nextTurn()
+  const [ofSecond, ofThird] = answers
+  ofThird?.(101)
+  t.is(await third, 1)
+  ofSecond?.(100)
+  t.is(await second, 0)
 })
 
 test('a step that is decided once more takes the place of what it was before', async (t) => {

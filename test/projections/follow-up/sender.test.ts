@@ -250,6 +250,16 @@ test('a process uses as much of a rate as it has of the contacts', (t) => {
   t.is(nextSendTime({ ...sender, messages_per_second: null }, engagementId(6), at()), undefined)
 })
 
+test('a message that comes a moment too late to its place goes out all the same, though another one did meanwhile', (t) => {
+  const { nextSendTime } = sendingRates(() => 1)
+  const sender = { from: '+14155550101', messages_per_second: 1 }
+  t.is(nextSendTime(sender, engagementId(1), at()), undefined)
+  t.is(nextSendTime(sender, engagementId(2), at()), at(1_000))
+  t.is(nextSendTime(sender, engagementId(3), at()), at(2_000))
+  t.is(nextSendTime(sender, engagementId(3), at(2_000)), undefined)
+  t.is(nextSendTime(sender, engagementId(2), at(2_500)), undefined)
+})
+
 type Waiting = {
   readonly due: number
   /** How late it comes to each of its places. */
