@@ -69,6 +69,12 @@ test('a Messaging Service sends for all accounts but those with a number of thei
   t.is(await write(first.phone, '+14155550177', 'STOP', { MessagingServiceSid: service }), 204)
   t.true(await isOptedOut(pooled, first.phone))
   t.false(await isOptedOut(own, first.phone))
+  const third = await submit(pooled)
+  await isTexted(third)
+  await isTexted(await submit(own, third.phone))
+  t.is(await write(third.phone, otherNumber, 'STOP'), 204)
+  t.true(await isOptedOut(own, third.phone))
+  t.false(await isOptedOut(pooled, third.phone), 'that number is none of the pool')
 })
 
 const own = { sender: { from: otherNumber, messages_per_second: null } }

@@ -124,6 +124,8 @@ test('an opt-out waits for no read model', async (t) => {
   const { write } = await openInboundStage()
   t.like(await write('one', 'STOP'), { right: { status: 204 } })
   t.like(await write('two', 'START'), { right: { status: 204 } })
+  t.like(await write('three', 'STOP'), { right: { status: 204 } })
+  t.like(await write('two', 'START'), { right: { status: 204 } }, 'nor does an opt-in that comes again after it')
 })
 
 test('a text that was recorded for one name of its sender alone is ignored when it is repeated after its opposite', async (t) => {
