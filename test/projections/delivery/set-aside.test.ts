@@ -293,6 +293,22 @@ test('a resend that was set aside is a resend when it is tried again', async (t)
   t.deepEqual(ends, ['DeliveryDue', 'DeliverySucceeded', 'DeliveryResendRequested', 'DeliveryResent'])
 })
 
+test('a resend that was set aside is answered only once it was tried again, and stays parked where that fails', async (t) => {
+  const { appends, clock, project, addWebhook, makeDue, tell, work, until, state, parkedOne, retry } =
+    await openSpoiled(t)
+  project()
+  const { holdAll, sent } = work()
+  holdAll()
+  await addWebhook(1)
+  await makeDue(1, 1)
+  await until(async () => (await state(1)).kind === 'succeeded')
+  await tell(1, { type: 'RequestResend', resendId: null, dueAt: clock.now() })
+  appends.set(deliveryStream(1), corrupt)
+  const { parked_event_id: id } = await parkedOne()
+  t.is(await retry(id), 'ParkedEventRetryFailed')
+  t.is(sent.length, 3)
+})
+
 test('what can not be parked at once is parked as soon as the store takes it, and not posted meanwhile', async (t) => {
   const { appends, project, addWebhook, makeDue, work, until, parked, parkedOne, retry } = await openSpoiled(t)
   appends.set(deliveryStream(1), corrupt).set('parked', away)
