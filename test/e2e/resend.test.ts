@@ -24,6 +24,8 @@ import { mostAttempts } from '../../domain/retry-schedule.js'
 const site = serviceForFile()
 /** Four days pass in a third of a second. */
 const rushing = serviceForFile({ clockRate: 1_000_000 })
+/** Fifteen seconds pass in four hours: no retry comes between. */
+const unhurried = serviceForFile({ clockRate: 0.001 })
 
 const resend = (account: Account, webhookId: string, id: string) =>
   account.manage('POST', `/webhooks/${webhookId}/deliveries/${id}/resend`)
@@ -68,7 +70,7 @@ test('what waits for its retry is posted at once, and done with when that succee
 })
 
 test('resends that fail leave the schedule as it was, and count for nothing', async (t) => {
-  const { account, receiver, webhookId } = await subscribed(t, site)
+  const { account, receiver, webhookId } = await subscribed(t, unhurried)
   receiver.answer(() => 500)
   await account.submitted()
   const before = await newestAfter(account, webhookId, 1)
