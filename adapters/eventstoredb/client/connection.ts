@@ -56,13 +56,14 @@ const files = ['tlsCAFile', 'userCertFile', 'userKeyFile']
 type Option = { readonly name: string; readonly value: string | undefined }
 
 /** The hosts of a URL and its options, taken apart as the driver does. */
-const partsOf = (url: string): { readonly hosts: string; readonly query: string } => {
+const partsOf = (url: string): { readonly hosts: ReadonlyArray<string>; readonly query: string } => {
   const behindCredentials = url
     .trim()
     .replace(/\/+$/, '')
     .replace(/^[^:]+:\/\/([^:]+:[^@]+@)?/, '')
   const [hosts = '', query = ''] = behindCredentials.split(/\?(.*)/s)
-  return { hosts, query }
+  const named = hosts.replace(/,$/, '').split(',')
+  return { hosts: named.map((host) => host.trim()), query }
 }
 
 const defaultPort = 2113
@@ -98,8 +99,7 @@ type Unusable = { readonly kind: 'no-connection-string' } | ({ readonly kind: 'u
 export const connect = (url: string, monotonic: MonotonicClock = monotonicClock): Either<Unusable, Connection> => {
   const { hosts, query } = partsOf(url)
   const options = optionsIn(query)
-  if (!hosts.replace(/,$/, '').split(',').every(isHost) || !options.every(isKnown))
-    return E.left({ kind: 'no-connection-string' })
+  if (!hosts.every(isHost) || !options.every(isKnown)) return E.left({ kind: 'no-connection-string' })
   const changed = pinned.find(({ option, must }) =>
     options.some(({ name, value }) => name === option.toLowerCase() && value !== must),
   )

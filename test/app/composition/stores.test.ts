@@ -133,6 +133,8 @@ test('every option that the driver knows is accepted, and nothing is said about 
     'esdb://one.example,two.example:2114?tls=false&maxDiscoverAttempts=3&discoveryInterval=10&gossipTimeout=1',
     'esdb://one.example:1,two.example,?tls=false',
     'esdb://one.example/',
+    // The driver trims each host.
+    'esdb://ada:pass-word@one.example:2113, two.example:2113 ?tls=false',
     'esdb://127.0.0.1:9?TLS=false&keep_alive_interval=10000&keepAliveTimeout=10000&defaultDeadline=1000',
     `esdb://ada:pa?ss=word@127.0.0.1:9/?connectionName=leadloop&throwOnAppendFailure=true&tlsCAFile=${file}`,
   ]
