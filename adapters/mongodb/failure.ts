@@ -39,6 +39,7 @@ const duplicateKey = 11000
 const namespaceExists = 48
 const namespaceNotFound = 26
 const invalidNamespace = 73
+const databaseDifferCase = 13297
 const atlasError = 8000
 
 /** Whether nothing else went wrong than that a document was inserted whose key exists already. */
@@ -83,6 +84,7 @@ const refusalOf = (error: unknown): string | undefined => {
   if (error instanceof MongoMissingDependencyError) return missingPackage
   if (error instanceof MongoServerError && isAboutCredentials(error)) return refused
   if (error instanceof MongoServerError && error.code === invalidNamespace) return noSuchName
+  if (error instanceof MongoServerError && error.code === databaseDifferCase) return otherCase
   // The driver wraps what the TLS of this machine says of the other side.
   const known = tlsRefusal(`${error.message} ${error.cause instanceof Error ? error.cause.message : ''}`)
   return known === undefined ? undefined : `MongoDB ${known}`
@@ -136,6 +138,7 @@ const allInUse = 'no connection to MongoDB was free in time'
 const refused = 'MongoDB refused the credentials'
 /** The names of our collections are good ones. */
 const noSuchName = 'MongoDB takes no database of the name in the path of the URL'
+const otherCase = 'MongoDB has a database whose name differs from the one in the path of the URL only in its case'
 const missingPackage = 'an option of the URL of MongoDB needs a package that is not installed'
 export const tooLarge = 'a document is larger than MongoDB holds'
 

@@ -72,6 +72,10 @@ test('a refused password or name, a server that is too old and a certificate tha
       new MongoServerError({ message: words, code: 73 }),
       'MongoDB takes no database of the name in the path of the URL (MongoServerError 73)',
     ],
+    [
+      new MongoServerError({ message: words, code: 13297 }),
+      'MongoDB has a database whose name differs from the one in the path of the URL only in its case (MongoServerError 13297)',
+    ],
     [new MongoCompatibilityError(words), 'MongoDB is too old for the driver (MongoCompatibilityError)'],
     [
       new MongoNetworkError(words, { cause: new Error('self-signed certificate') }),
