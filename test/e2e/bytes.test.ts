@@ -4,7 +4,7 @@ import { strict as assert } from 'node:assert'
 import { request as openRequest } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
-import { bearer, having, send, sendRaw, type Answer, type Sent } from '../kit/network/http.js'
+import { bearer, having, namedIn, send, sendRaw, type Answer, type Sent } from '../kit/network/http.js'
 import { codePoint } from '../kit/domain/code-point.js'
 import { holdsAsync } from '../kit/domain/property.js'
 import { idsOf, openAccount, type Account } from '../kit/service/account.js'
@@ -655,4 +655,27 @@ test('a number is taken as the text that was sent, also where JavaScript can not
   const [one, other] = [await sent('9007199254740992'), await sent('9007199254740993')]
   t.deepEqual([one.status, other.status], [200, 200])
   t.not(idsOf(one).lead_id, idsOf(other).lead_id)
+})
+
+test('a number is no text outside of a lead, however many digits it has', async (t) => {
+  const account = await openAccount(site)
+  const { contact_id, next_engagement_id } = await account.submitted()
+  const { sold } = await account.standardConversions()
+  const manage = `${site.url}/manage/v1/accounts/${account.id}`
+  const ofOperator = { ...json, ...bearer(operatorKey) }
+  const calls = [
+    [`${site.url}/api/v3/conversions/${sold}/events`, bearer(account.apiKey), 'conversion_contact.contact_id'],
+    [`${manage}/engagements/${next_engagement_id}/messages`, ofOperator, 'text'],
+    [`${manage}/contacts/${contact_id}/messages`, ofOperator, 'text'],
+    [`${manage}/conversions`, ofOperator, 'title'],
+  ] as const
+  for (const [url, headers, name] of calls) {
+    for (const number of ['7', '1846523456789012345']) {
+      const [field = '', within] = name.split('.')
+      const value = within === undefined ? number : `{"${within}":${number}}`
+      const body = `{${name === 'title' ? '"value":1,' : ''}"${field}":${value}}`
+      const answer = await post(url, body, { ...json, ...headers })
+      t.deepEqual([answer.status, namedIn(answer)], [400, [name]], `${url} ${body}: ${answer.text}`)
+    }
+  }
 })

@@ -169,7 +169,8 @@ test('a whole number among the properties of an activity keeps its digits', asyn
       method: 'POST',
       headers: { 'content-type': 'application/json', ...bearer(operatorKey) },
       body: `{"type":"event","label":"interested","properties":{"call_id":1846523456789012345,"more":[{"id":9007199254740993}],
-      "seconds":12,"most":9007199254740991,"score":0.25,"million":1e6,"below":-3,"endless":1e400}}`,
+      "seconds":12,"most":9007199254740991,"score":0.25,"million":1e6,"below":-3,"far_below":-9007199254740993,
+      "title":"properties","endless":1e400}}`,
     },
   )
   t.is(answer.status, 201, answer.text)
@@ -181,6 +182,8 @@ test('a whole number among the properties of an activity keeps its digits', asyn
     score: 0.25,
     million: 1_000_000,
     below: -3,
+    far_below: '-9007199254740993',
+    title: 'properties',
     endless: '1e400',
   })
 })
