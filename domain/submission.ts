@@ -6,7 +6,7 @@ import { isRealDate, type Instant } from './instant.js'
 import type { LeadDetails, LeadFacts, Originator } from './lead.js'
 import type { CreatedSource } from './marketing-source.js'
 import { fieldsOf, type FieldValues } from './message-template.js'
-import { phoneFromForm, type Phone } from './phone.js'
+import { phoneFromText, type Phone } from './phone.js'
 import { E, pipe, type Either } from './prelude.js'
 import { ResidenceState, residenceStateFromText } from './residence-state.js'
 import { webAddressFromText } from './web-address.js'
@@ -39,12 +39,13 @@ const checkedWhereverSent: ReadonlySet<string> = new Set(['email'])
 
 /**
  * Reads a submission, or says everything that is wrong with it at once: one sentence a problem, each naming its field
- * and none holding a value. `now` decides which dates are past.
+ * and none holding a value. `now` decides which dates are past. `phoneFrom`: in a form a number is written otherwise.
  */
 export const decodeSubmission = (
   required: ReadonlyArray<string>,
   now: Instant,
   body: unknown,
+  phoneFrom = phoneFromText,
 ): Either<ReadonlyArray<string>, Submission> => {
   if (!isObject(body)) return E.left(['the submission must be an object of fields'])
   const sent = Object.entries(body)
@@ -74,15 +75,14 @@ export const decodeSubmission = (
   for (const name of asked) {
     if (!fields.has(name) && !reported.has(name)) problems.push(`${name} is required`)
   }
-  const checkFormat = (name: string): void => {
-    const format = asked.has(name) || checkedWhereverSent.has(name) ? formats.get(name) : undefined
-    const text = fields.get(name)
-    if (text !== undefined && format?.accepts(text, now) === false) problems.push(`${name} must be ${format.name}`)
-  }
+  const sentPhone = fields.get('phone')
+  const phone = sentPhone === undefined ? undefined : phoneFrom(sentPhone)
   // The number is named first: without it there is no contact.
-  checkFormat('phone')
-  for (const name of fields.keys()) if (name !== 'phone') checkFormat(name)
-  const phone = phoneFromForm(fields.get('phone') ?? '')
+  if (sentPhone !== undefined && phone === undefined) problems.push('phone must be a phone number')
+  for (const [name, text] of fields) {
+    const format = asked.has(name) || checkedWhereverSent.has(name) ? formats.get(name) : undefined
+    if (format?.accepts(text, now) === false) problems.push(`${name} must be ${format.name}`)
+  }
   return phone === undefined || problems.length > 0 ? E.left(problems) : E.right(submissionOf(fields, phone))
 }
 
@@ -207,9 +207,8 @@ const shown = (name: string): string => (/^[\w.[\] -]{1,100}$/.test(name) ? name
 /** `name` completes "must be …"; `now` decides which dates are past. */
 type Format = { readonly name: string; readonly accepts: (text: string, now: Instant) => boolean }
 
-/** The fields that have a format. In any other a text that is not blank will do. */
+/** The fields besides `phone` that have a format. In any other a text that is not blank will do. */
 const formats: ReadonlyMap<string, Format> = new Map<string, Format>([
-  ['phone', { name: 'a phone number', accepts: (text) => phoneFromForm(text) !== undefined }],
   ['email', { name: EmailAddress.name, accepts: (text) => EmailAddress.is(text.trim()) }],
   [
     'date_of_birth',

@@ -4,6 +4,7 @@ import { isUtf8 } from 'node:buffer'
 import type { IncomingHttpHeaders } from 'node:http'
 import { E, type Either } from '../../domain/prelude.js'
 import { wellFormed } from '../../domain/well-formed.js'
+import type { Request } from './endpoint.js'
 import type { Problem } from './problem.js'
 
 /** Enough for any lead, and little enough for many bodies to be in memory at once. */
@@ -159,8 +160,13 @@ export const bodyProblem = (error: unknown, invalidJson: Problem): Problem | und
 /** A media type with well-formed parameters. */
 const mediaType = /^([\w.+-]+\/[\w.+-]+)(?:\s*;\s*[\w.+-]+\s*=\s*(?:[\w!#$%&'*+.^`|~-]+|"[^"\\]*"))*\s*;?$/
 
-const mediaTypeIn = (headers: IncomingHttpHeaders): string | undefined =>
-  mediaType.exec(headers['content-type']?.trim() ?? '')?.[1]?.toLowerCase()
+const mediaTypeOf = (contentType = ''): string | undefined => mediaType.exec(contentType.trim())?.[1]?.toLowerCase()
+
+const mediaTypeIn = (headers: IncomingHttpHeaders): string | undefined => mediaTypeOf(headers['content-type'])
+
+const formType = 'application/x-www-form-urlencoded'
+
+export const isForm = ({ header }: Pick<Request, 'header'>): boolean => mediaTypeOf(header('content-type')) === formType
 
 type Charset = 'utf-8' | 'windows-1252'
 
@@ -193,8 +199,7 @@ export const headerProblem = (
   }
   const type = mediaTypeIn(headers)
   const isRead =
-    (bodies.includes('json') && type === 'application/json') ||
-    (bodies.includes('form') && type === 'application/x-www-form-urlencoded')
+    (bodies.includes('json') && type === 'application/json') || (bodies.includes('form') && type === formType)
   if (isRead) return charsetIn(headers) === undefined ? { kind: 'unsupported-charset' } : undefined
   return bodies.includes('form')
     ? { kind: 'unsupported-media-type' }

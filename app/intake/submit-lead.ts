@@ -5,6 +5,7 @@ import { erasureIdOf, submissionKeyIdOf } from '../../domain/derived-id.js'
 import type { EngagementId, ErasureId, LeadId } from '../../domain/ids.js'
 import type { Instant } from '../../domain/instant.js'
 import { lead, type LeadCommand, type LeadEvent, type LeadFacts, type LeadState } from '../../domain/lead.js'
+import { phoneFromForm, phoneFromText } from '../../domain/phone.js'
 import type { Clock, CommandHandler, Ids, StoreFailure } from '../../domain/ports.js'
 import { E, flow, type Either } from '../../domain/prelude.js'
 import { followUpOf } from '../../domain/step-times.js'
@@ -20,6 +21,7 @@ import type { SenderOptOuts } from '../../projections/from-streams/sender-opt-ou
 import type { ClientCommands } from '../commands/client-commands.js'
 import { currentContact } from '../commands/states/current-contact.js'
 import { loadState } from '../commands/states/current-states.js'
+import { isForm } from '../http/body.js'
 import type { Endpoint, Request } from '../http/endpoint.js'
 import { idempotencyKeyIn } from '../http/idempotency-key.js'
 import type { Problem } from '../http/problem.js'
@@ -54,8 +56,9 @@ export const submitLead = (ports: SubmitPorts): Endpoint<AcceptingSource>['handl
     answer(200, ({ ids }) => ids),
   )
 
-const submissionIn = ({ body }: Request, { playbook }: AcceptingSource, now: Instant): Either<Problem, Submission> => {
-  const submission = decodeSubmission(playbook.settings.required_fields, now, body)
+const submissionIn = (request: Request, { playbook }: AcceptingSource, now: Instant): Either<Problem, Submission> => {
+  const phoneFrom = isForm(request) ? phoneFromForm : phoneFromText
+  const submission = decodeSubmission(playbook.settings.required_fields, now, request.body, phoneFrom)
   if (E.isLeft(submission)) return E.left({ kind: 'invalid', messages: submission.left })
   const isTooLarge = bytesOf(submission.right.fields) > largestDetails.bytes
   return isTooLarge ? E.left({ kind: 'fields-too-large' }) : submission

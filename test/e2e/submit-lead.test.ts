@@ -64,6 +64,14 @@ test('a bare plus in a form reads as a blank and the number is read all the same
   t.is((await sendForm(account.postUrl, formLead({ phone: '442079460958' }))).status, 400)
 })
 
+test('a blank before a number in JSON is no lost plus: seven digits are not read as a number of Germany', async (t) => {
+  const account = await openAccount(site)
+  for (const phone of [' 491-2345', ' 442079460958']) {
+    const answer = await account.submit(lead({ phone }))
+    t.deepEqual([answer.status, answer.body.errors], [400, ['phone must be a phone number']], phone)
+  }
+})
+
 test('a content type may carry a charset and be in any case', async (t) => {
   const account = await openAccount(site)
   const types = [
