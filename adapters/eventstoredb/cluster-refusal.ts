@@ -1,6 +1,6 @@
 import type { StoreFailure } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
-import { connect } from './client/connection.js'
+import { connect, hostsIn } from './client/connection.js'
 import { eventStoreDb } from './event-store.js'
 
 /** The hosts of a cluster, or the name that leads to them, between the credentials and the options. */
@@ -21,7 +21,7 @@ export const refusalOfCluster = async (url: string): Promise<StoreFailure | unde
 
 const nodesOf = (url: string): ReadonlyArray<string> => {
   const { discover, credentials = '', hosts = '', rest = '' } = cluster.exec(url.trim())?.groups ?? {}
-  const named = hosts.split(',')
+  const named = hostsIn(hosts)
   const isCluster = discover !== undefined || named.length > 1
   return isCluster ? named.map((host) => `esdb://${credentials}${host}${rest}`) : []
 }

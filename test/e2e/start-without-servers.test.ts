@@ -93,6 +93,7 @@ test('a certificate that is not trusted, and a server without TLS, end the start
   for (const eventStoreUrl of [
     `esdb+discover://ada:pass-word@localhost:${port}?tls=true`,
     `esdb://localhost:1,localhost:${port}?tls=true`,
+    `esdb://localhost:1, localhost:${port},?tls=true`,
   ]) {
     t.regex(await refusalOf(temporaryDirectory(t), { eventStoreUrl }), untrusted)
   }

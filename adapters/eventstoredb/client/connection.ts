@@ -55,6 +55,13 @@ const files = ['tlsCAFile', 'userCertFile', 'userKeyFile']
 
 type Option = { readonly name: string; readonly value: string | undefined }
 
+/** The hosts between the credentials and the options, as the driver reads them. */
+export const hostsIn = (text: string): ReadonlyArray<string> =>
+  text
+    .replace(/,$/, '')
+    .split(',')
+    .map((host) => host.trim())
+
 /** The hosts of a URL and its options, taken apart as the driver does. */
 const partsOf = (url: string): { readonly hosts: ReadonlyArray<string>; readonly query: string } => {
   const behindCredentials = url
@@ -62,8 +69,7 @@ const partsOf = (url: string): { readonly hosts: ReadonlyArray<string>; readonly
     .replace(/\/+$/, '')
     .replace(/^[^:]+:\/\/([^:]+:[^@]+@)?/, '')
   const [hosts = '', query = ''] = behindCredentials.split(/\?(.*)/s)
-  const named = hosts.replace(/,$/, '').split(',')
-  return { hosts: named.map((host) => host.trim()), query }
+  return { hosts: hostsIn(hosts), query }
 }
 
 const defaultPort = 2113
