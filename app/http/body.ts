@@ -106,7 +106,7 @@ type IsText = (number: string, depth: number, field: string) => boolean
 const isTextOfLead: IsText = (number, depth) => (depth > 1 ? losesDigits(number) : String(Number(number)) !== number)
 
 /** Fields that may hold anything, ids too: the properties of an activity, and a lead that is previewed. */
-const open: ReadonlySet<string> = new Set(['"properties"', '"lead"'])
+const openFields: ReadonlySet<string> = new Set(['"properties"', '"lead"'])
 
 /**
  * A fraction that JavaScript would take for a whole number, which was not sent, and, in a field that may hold anything,
@@ -114,7 +114,7 @@ const open: ReadonlySet<string> = new Set(['"properties"', '"lead"'])
  */
 const isTextElsewhere: IsText = (number, _depth, field) => {
   const isFraction = /\.|e-/i.test(number)
-  return (isFraction ? Number.isInteger(Number(number)) : open.has(field)) && losesDigits(number)
+  return (isFraction ? Number.isInteger(Number(number)) : openFields.has(field)) && losesDigits(number)
 }
 
 /** A body of JSON again, `raw`, with some numbers as the text that was sent. */
