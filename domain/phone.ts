@@ -27,6 +27,15 @@ export const phoneFromText = (text: string): Phone | undefined => {
   return parsed?.isPossible() === true && Phone.is(parsed.number) ? parsed.number : undefined
 }
 
-/** The same for what a form or a query holds, where a bare plus arrives as a blank. */
-export const phoneFromForm = (text: string): Phone | undefined =>
-  phoneFromText(text.trim()) ?? (text.startsWith(' ') ? phoneFromText(`+${text.trim()}`) : undefined)
+/** So many digits has a number of the US without its area code, which is none. */
+const localDigits = 7
+
+/**
+ * The same for what a form or a query holds, where a bare plus arrives as a blank. Before a number without its area
+ * code it is taken for the blank that it may be as well.
+ */
+export const phoneFromForm = (text: string): Phone | undefined => {
+  const trimmed = text.trim()
+  const mayBePlus = text.startsWith(' ') && trimmed.replace(/\D/g, '').length > localDigits
+  return phoneFromText(trimmed) ?? (mayBePlus ? phoneFromText(`+${trimmed}`) : undefined)
+}

@@ -34,7 +34,7 @@ test('a bare plus of a form is a blank, and counts where there is no number with
   t.is(phoneFromForm(' 44 20 7946 0123 '), '+442079460123')
   t.is(phoneFromForm('442079460123'), undefined)
   t.is(phoneFromForm(' 4155550123'), '+14155550123')
-  for (const none of ['', ' ', ' none', ' +442079460123456789']) t.is(phoneFromForm(none), undefined, none)
+  for (const none of ['', ' ', ' none', ' 491-2345', ' +442079460123456789']) t.is(phoneFromForm(none), undefined, none)
 })
 
 test('a text without a possible number is none', (t) => {
