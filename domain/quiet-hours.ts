@@ -33,8 +33,11 @@ export type SendingHours = {
 
 const week = 7 * day
 
-/** An hour that comes every week comes in it, also where clocks change. */
-const horizon = 8 * day
+/** An hour that comes every week comes in it, also where the clocks skip it once. */
+const furthestOpening = 15 * day
+
+/** So far ahead it is looked for when it turns quiet. */
+const furthestClosing = 8 * day
 
 /** Over which the steps that waited for the morning are spread. */
 const morning = 30 * minute
@@ -76,7 +79,7 @@ const timeOfDay = (text: string): number => Number(text.slice(0, 2)) * hour + Nu
 export const nextAllowed = (hours: SendingHours, at: Instant): Instant | undefined => {
   const start = millisecondsOf(at)
   let now = start
-  while (now < start + horizon) {
+  while (now < start + furthestOpening) {
     const shut = firstShut(hours, now)
     if (shut === undefined) return now === start ? at : instantOf(now)
     now = shut
@@ -91,7 +94,7 @@ export const nextAllowed = (hours: SendingHours, at: Instant): Instant | undefin
 export const quietFrom = (hours: SendingHours, at: Instant): Instant | undefined => {
   const start = millisecondsOf(at)
   let now = start
-  while (now < start + horizon) {
+  while (now < start + furthestClosing) {
     if (firstShut(hours, now) !== undefined) return now === start ? at : instantOf(now)
     now = Math.min(...hours.zones.map((zone) => stateAt(hours, zone, now).until))
   }
