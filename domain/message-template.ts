@@ -137,7 +137,7 @@ const openedAsIs = /:\/\/|\d{1,3}(?:[.。．｡]\d{1,3}){3}/
  */
 const withoutAddress = (value: string): string => {
   const forward = value.replaceAll(/\p{Bidi_Control}/gu, '')
-  return openedAsIs.test(forward) ? '' : forward.replaceAll(/(?<=\S)([.。．｡])(?=\p{L}{2})/gu, '$1 ').trim()
+  return openedAsIs.test(forward) ? '' : forward.replaceAll(/(?<=\S)([.。．｡])(?=\p{L}[\p{L}\p{M}])/gu, '$1 ').trim()
 }
 
 const shown = (value: string): string =>

@@ -144,6 +144,8 @@ test('what somebody fills in for another number makes no address that a telephon
   t.is(greeted('claim it: https://evil.example/claim'), 'Hi, thanks')
   t.is(greeted('evil.example/claim or www.evil.example'), 'Hi evil. example/claim or www. evil. example, thanks')
   t.is(greeted('evil。example'), 'Hi evil。 example, thanks')
+  // A letter of an Indian script may bear its vowel as a mark, which is no letter.
+  for (const ending of ['भारत', 'বাংলা', 'ಭಾರತ']) t.is(greeted(`evil.${ending}`), `Hi evil. ${ending}, thanks`)
   t.is(greeted('Ada \u202Egpj.exe\u202C'), 'Hi Ada gpj. exe, thanks')
   t.is(greeted('J. R. St.John-Smith Jr.'), 'Hi J. R. St. John-Smith Jr., thanks')
   for (const opened of ['pay http:\u200E//203.0.113.5/pay', 'http:/\u200E/3405803781/a', '203.0.113.5/pay', '\u200E'])
