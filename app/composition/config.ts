@@ -97,14 +97,14 @@ const numberWithin =
 const siteUrl = (text: string): string | undefined => {
   const url = webAddressFromText(text)
   if (url === undefined) return undefined
-  const isPlain = url.search === '' && url.hash === '' && url.username === ''
-  return isPlain ? text.replace(/\/+$/, '') : undefined
+  const isPlain = url.username === '' && url.password === ''
+  // Post URLs begin with the text as it stands: what a URL is read in spite of would stand in the midst of each.
+  return isPlain && /^https?:\/\/[^\s?#\\]+$/i.test(text) ? text.replace(/\/+$/, '') : undefined
 }
 
-const key = (text: string): Buffer | undefined => {
-  const bytes = Buffer.from(text, 'base64url')
-  return bytes.length === 32 ? bytes : undefined
-}
+/** Buffer skips what is no base64 and ends at a `=`: of two keys it would take the first, and no one would know. */
+export const secretKeyFrom = (text: string): Buffer | undefined =>
+  /^[\w+/-]{43}=?$/.test(text) ? Buffer.from(text, 'base64url') : undefined
 
 export const operatorKeyForm = 'at least 16 characters long, all of them ASCII and none a blank'
 
@@ -162,7 +162,7 @@ const Settings = t.partial({
   PUBLIC_URL: setting('an http or https URL without user, query and fragment', siteUrl),
   DATA_DIR: t.string,
   OPERATOR_KEY: setting(operatorKeyForm, (text) => (isOperatorKey(text) ? text : undefined)),
-  SECRET_KEY: setting('32 bytes in base64', key),
+  SECRET_KEY: setting('32 bytes in base64', secretKeyFrom),
   ALLOW_PRIVATE_WEBHOOKS: setting(
     'true or false',
     (text) => ({ true: true, '1': true, false: false, '0': false })[text],

@@ -6,7 +6,7 @@ import { aesVault } from '../../../adapters/node/vault.js'
 import type { RecordedEvent } from '../../../domain/events.js'
 import type { Vault } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
-import { isOperatorKey, operatorKeyForm, type Config } from '../config.js'
+import { isOperatorKey, operatorKeyForm, secretKeyFrom, type Config } from '../config.js'
 
 export type Secrets = {
   readonly vault: Vault
@@ -44,10 +44,10 @@ const secretKeyFor = (config: Keys, first: RecordedEvent | undefined): Either<st
   }
   const stored = storedIn(file, 'SECRET_KEY')
   if (E.isLeft(stored)) return stored
-  const secretKey = Buffer.from(stored.right.secret, 'base64url')
-  return secretKey.length === 32
-    ? E.right(secretKey)
-    : E.left('SECRET_KEY: the file secret-key must hold 32 bytes in base64.')
+  const secretKey = secretKeyFrom(stored.right.secret)
+  return secretKey === undefined
+    ? E.left('SECRET_KEY: the file secret-key must hold 32 bytes in base64.')
+    : E.right(secretKey)
 }
 
 const operatorKeyFor = (config: Keys): Either<string, Omit<Secrets, 'vault'>> => {
