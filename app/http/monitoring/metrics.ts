@@ -69,12 +69,15 @@ export const metrics = (): Metrics => {
     labelNames: ['outcome'],
     registers: [registry],
   })
+  // A series that begins with its first event shows no increase for it: each begins at 0.
+  for (const outcome of ['2xx', '3xx', '4xx', '5xx', 'none']) attempts.inc({ outcome }, 0)
   const unplaced = new Counter({
     name: 'leadloop_messages_unplaced_total',
     help: 'Texts of numbers that nobody wrote to, and reports on messages that nobody sent.',
     labelNames: ['what'],
     registers: [registry],
   })
+  for (const what of ['text', 'report']) unplaced.inc({ what }, 0)
   const series = new Map<string, ReturnType<typeof requests.labels>>()
 
   return {

@@ -87,6 +87,20 @@ test('what the read models do not tell is left out, and the rest is told', async
   t.regex(text, /^process_cpu_seconds_total /m)
 })
 
+test('what has not happened since the start is counted as 0, so that the first time shows as an increase', async (t) => {
+  const text = await metrics().text()
+  const counters = /^leadloop_(?:delivery_attempts|messages_unplaced)_total.*$/gm
+  t.deepEqual(text.match(counters)?.toSorted(), [
+    'leadloop_delivery_attempts_total{outcome="2xx"} 0',
+    'leadloop_delivery_attempts_total{outcome="3xx"} 0',
+    'leadloop_delivery_attempts_total{outcome="4xx"} 0',
+    'leadloop_delivery_attempts_total{outcome="5xx"} 0',
+    'leadloop_delivery_attempts_total{outcome="none"} 0',
+    'leadloop_messages_unplaced_total{what="report"} 0',
+    'leadloop_messages_unplaced_total{what="text"} 0',
+  ])
+})
+
 test('a read model that was replaced counts nothing as nothing', async (t) => {
   const told = metrics()
   const documents = memoryDocuments(documentState())
