@@ -10,6 +10,7 @@ import { clientCommands } from '../commands/client-commands.js'
 import type { ReadYourWrites } from '../commands/read-your-writes/read-your-writes.js'
 import { waitingCommands } from '../commands/read-your-writes/waiting-commands.js'
 import { waitingQueries } from '../commands/read-your-writes/waiting-queries.js'
+import type { HealthPorts } from '../http/monitoring/health.js'
 import type { Metrics } from '../http/monitoring/metrics.js'
 import { rateLimit } from '../http/rate-limit.js'
 import { backgroundWork } from './background.js'
@@ -28,8 +29,10 @@ export type WiringPorts = {
   readonly monotonic: MonotonicClock
 }
 
+export type WatchedStores = Stores & Pick<HealthPorts, 'appendFailure'>
+
 /** `head`: where the log ends. */
-type Wired = WiringPorts & { readonly stores: Stores; readonly secrets: Secrets; readonly head: Position }
+type Wired = WiringPorts & { readonly stores: WatchedStores; readonly secrets: Secrets; readonly head: Position }
 
 /** Makes all parts and begins no work. */
 export const wire = (config: Config, { stores, secrets, head, ...ports }: Wired, metrics: Metrics) => {
@@ -102,7 +105,8 @@ export const wire = (config: Config, { stores, secrets, head, ...ports }: Wired,
     webhookUrlProblem: (url: string) => webhookUrlProblem(url, config.allowPrivateWebhooks),
   }
   const { awaitedFollowers } = background
-  const health = { followers: background.followers, awaitedFollowers, readModels, parkedCounts }
+  const { appendFailure } = stores
+  const health = { followers: background.followers, awaitedFollowers, appendFailure, readModels, parkedCounts }
   const own = { queriesAtOnce, operatorKey, metrics, roles: config.roles }
   const routes = surfaces({ ...manage, ...calls, ...health, ...own })
   const close = (): void => {

@@ -153,9 +153,14 @@ withPrlimit(
     t.is((await client.send('/health/live')).status, 200)
     await isLogged(t, service, /disk/)
     await runUntilRefused(whole, 50)
+    t.like((await client.send('/health/ready')).body, {
+      status: 'degraded',
+      append_failure: 'the disk does not answer (SQLITE_IOERR_WRITE)',
+    })
     limitFiles(service, 'unlimited')
 
     t.is((await load.submit(client))?.status, 200)
+    t.like((await client.send('/health/ready')).body, { append_failure: null })
     t.is((await load.convert(client))?.status, 201)
     client.close()
     const [refused, leads] = [load.ledger.statuses.get(503), load.ledger.leads.length]

@@ -12,6 +12,8 @@ export type HealthPorts = {
   readonly followers: () => ReadonlyArray<ObservedFollower>
   /** Undefined where it can't be told. */
   readonly parkedCounts: () => Promise<ReadonlyArray<ParkedCount> | undefined>
+  /** Why the log took nothing at the last append; undefined where it did. */
+  readonly appendFailure: () => string | undefined
   /** The followers that the start of this process still waits for. */
   readonly awaitedFollowers: () => ReadonlyArray<string>
 }
@@ -46,7 +48,7 @@ export const healthSurface = (ports: HealthPorts): Surface<undefined> =>
  * `lag`: what is still to be handled of the log, in `lag_unit`; null while the read models do not answer. `failure`:
  * why it has stopped. `retrying`: why it stands still for now. `parked`: events that process managers could not handle,
  * of those that have any; null where the read models do not answer. `starting`: what the start of this process still
- * waits for.
+ * waits for. `append_failure`: why the log takes nothing, though it can be read.
  */
 type Readiness = {
   readonly status: 'ready' | 'degraded' | 'the event store does not answer'
@@ -59,10 +61,11 @@ type Readiness = {
   }>
   readonly parked?: ReadonlyArray<{ readonly process_manager: string; readonly events: number }> | null
   readonly starting?: ReadonlyArray<string>
+  readonly append_failure?: string | null
 }
 
 const readinessOf = async (ports: HealthPorts): Promise<Readiness> => {
-  const { store, monotonic, parkedCounts, awaitedFollowers } = ports
+  const { store, monotonic, parkedCounts, awaitedFollowers, appendFailure } = ports
   const followers = ports.followers()
   const head = await store.head()
   if (E.isLeft(head)) return { status: 'the event store does not answer' }
@@ -78,15 +81,18 @@ const readinessOf = async (ports: HealthPorts): Promise<Readiness> => {
     ?.filter(({ events }) => events > 0)
     .map(({ processManager, events }) => ({ process_manager: processManager, events }))
   const starting = awaitedFollowers()
+  const append_failure = appendFailure() ?? null
   const isWhole =
     projections.every(({ lag, failure, retrying }) => lag !== null && failure === null && retrying === null) &&
     parked?.length === 0 &&
-    starting.length === 0
+    starting.length === 0 &&
+    append_failure === null
   return {
     status: isWhole ? 'ready' : 'degraded',
     lag_unit: store.positionUnit,
     projections,
     parked: parked ?? null,
     starting,
+    append_failure,
   }
 }
