@@ -126,8 +126,10 @@ const smtpUrl = (text: string): string | undefined => {
   if (url === undefined) return undefined
   const { protocol, hostname, pathname, searchParams, hash, username, password } = url
   const isServer = ['smtp:', 'smtps:'].includes(protocol) && hostname !== '' && ['', '/'].includes(pathname)
+  // Of one that stands twice the first would count, be it the one that does without TLS.
   const isKnown = [...searchParams].every(
-    ([name, value]) => smtpOptions.includes(name) && ['true', 'false'].includes(value),
+    ([name, value]) =>
+      smtpOptions.includes(name) && ['true', 'false'].includes(value) && searchParams.getAll(name).length === 1,
   )
   return isServer && isKnown && hash === '' && isDecodable(username) && isDecodable(password) ? text : undefined
 }

@@ -43,6 +43,7 @@ const wrongSettings: ReadonlyArray<readonly [string, string]> = [
   ['SMTP_URL', 'smtp://user:wo%rd@mail.example.com'],
   ['SMTP_URL', 'smtp://mail.example.com?logger=true'],
   ['SMTP_URL', 'smtp://mail.example.com/inbox'],
+  ['SMTP_URL', 'smtp://mail.example.com?requireTLS=true&requireTLS=false'],
   ['CONSENT_VERIFIER_URL', 'consents.example.com'],
   ['CONSENT_VERIFIER_URL', 'ftp://consents.example.com/'],
   ['CONSENT_VERIFIER_URL', 'https://consents.example.com/#there'],
