@@ -29,8 +29,13 @@ export const storeFailure = (code: string): StoreFailure => {
   if (isRefusal(code)) return { kind: 'corrupt', reason: `the database refuses it (${code})` }
   if (code === newerVersionCode) return { kind: 'corrupt', reason: 'a newer version of Leadloop wrote it' }
   if (code === 'SQLITE_FULL' || code === 'ENOSPC') return { kind: 'unavailable', reason: `the disk is full (${code})` }
-  if (code.startsWith('SQLITE_READONLY') || code === 'EROFS' || code === 'EACCES') {
-    return { kind: 'unavailable', reason: `the disk is read-only (${code})` }
+  if (code === 'EROFS') return { kind: 'unavailable', reason: `the disk is read-only (${code})` }
+  if (code.startsWith('SQLITE_READONLY')) {
+    return { kind: 'unavailable', reason: `the disk is read-only, or this user may not write the file (${code})` }
+  }
+  if (code.startsWith('SQLITE_CANTOPEN') || code === 'EACCES' || code === 'EPERM') {
+    const reason = 'this user can open or make no file there, such as where the folder is of another user'
+    return { kind: 'unavailable', reason: `${reason} (${code})` }
   }
   if (['ENOENT', 'ENOTDIR', 'EEXIST'].includes(code)) {
     return { kind: 'unavailable', reason: `no folder can be made there (${code})` }

@@ -3,7 +3,7 @@ import Database from 'better-sqlite3'
 import fc from 'fast-check'
 import assert from 'node:assert/strict'
 import { spawn, type ChildProcess } from 'node:child_process'
-import { chmodSync, readdirSync, statSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -128,6 +128,11 @@ inDirectory('a directory that is a file is refused with a sentence', async (t, d
   const refusal = await refusalOf(file)
   t.is(refusal?.kind, 'unusable')
   t.true(refusal?.reason.startsWith(`${file} can't be used: `))
+})
+
+inDirectory('where no lock can be made the operator is told to look at whose the folder is', async (t, directory) => {
+  mkdirSync(join(directory, 'lock.db'))
+  t.regex((await refusalOf(directory))?.reason ?? '', /can't be used: this user can open or make no file there/)
 })
 
 inDirectory('a file that is no database is refused with a sentence and left as it was', async (t, directory) => {

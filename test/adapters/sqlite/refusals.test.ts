@@ -1,5 +1,6 @@
 import test from 'ava'
 import type { SqliteDatabase } from '../../../adapters/sqlite/database.js'
+import { storeFailure } from '../../../adapters/sqlite/failure.js'
 import { sqliteEventStore } from '../../../adapters/sqlite/event-store.js'
 import { E } from '../../../domain/prelude.js'
 import { StoreFailed } from '../../../domain/store-failed.js'
@@ -39,5 +40,15 @@ test('what the database refuses for good is never tried again, and fails nothing
     if (E.isLeft(refused)) {
       t.is(finalReason(new StoreFailed(refused.left)), refused.left.reason, 'a process manager parks what needs it')
     }
+  }
+})
+
+test('where a user may not write, the operator is told of the rights, and of the disk only where it may be the disk', (t) => {
+  const rights = 'this user can open or make no file there, such as where the folder is of another user'
+  for (const code of ['SQLITE_CANTOPEN', 'EACCES', 'EPERM']) t.is(storeFailure(code).reason, `${rights} (${code})`)
+  t.is(storeFailure('EROFS').reason, 'the disk is read-only (EROFS)')
+  const either = 'the disk is read-only, or this user may not write the file'
+  for (const code of ['SQLITE_READONLY', 'SQLITE_READONLY_DIRECTORY']) {
+    t.is(storeFailure(code).reason, `${either} (${code})`)
   }
 })
