@@ -4,10 +4,10 @@ import { jsonLogger } from '../../adapters/node/logger.js'
 import { monotonicClock } from '../../adapters/node/monotonic-clock.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { orThrow, StoreFailed } from '../../domain/store-failed.js'
-import { loggedAppends } from '../commands/logged-appends.js'
+import { appendLog, observedAppends } from '../commands/observed-appends.js'
 import { drain, listen } from '../http/listener.js'
 import { metrics as newMetrics, type Metrics } from '../http/monitoring/metrics.js'
-import { watchedAppends } from '../http/monitoring/refused-appends.js'
+import { refusedAppends } from '../http/monitoring/refused-appends.js'
 import { httpServer, routesOf, type HttpServer } from '../http/server.js'
 import { startingSurface } from '../http/monitoring/starting.js'
 import type { Config } from './config.js'
@@ -16,7 +16,7 @@ import { secretsFor } from './start/secrets.js'
 import { serverWait, type ServerWait } from './start/server-wait.js'
 import { firstEventOf, goOnFromNewest, ofNobodyElse, ofSameLog, wasEmptied, withinLog } from './start/store-checks.js'
 import { openStores, type Stores } from './stores.js'
-import { wire, type WatchedStores, type WiringPorts } from './wiring.js'
+import { wire, type ObservedStores, type WiringPorts } from './wiring.js'
 
 /** A service that runs. */
 export type Service = {
@@ -53,8 +53,8 @@ export const compose = async (
   const stores = await openStores(config, { newId: ids.ulid, logger })
   if (E.isLeft(stores)) return stores
   const logsAppends = ['debug', 'trace'].includes(config.logLevel)
-  const appends = logsAppends ? loggedAppends(stores.right, logger) : {}
-  const watched = watchedAppends({ ...stores.right, ...appends }, monotonicClock)
+  const { observe, appendFailure } = refusedAppends(monotonicClock)
+  const observed = observedAppends(stores.right, logsAppends ? [observe, appendLog(logger)] : [observe])
   const ready = { logger, clock, ids, monotonic: monotonicClock }
   const front = frontOf(config, stores.right, ready)
   let closing: Promise<void> | undefined
@@ -64,7 +64,7 @@ export const compose = async (
     await close()
   }
   try {
-    const started = await start(config, { ...watched, close }, ready, { ...front, whenBegun })
+    const started = await start(config, { ...observed, appendFailure, close }, ready, { ...front, whenBegun })
     if (E.isLeft(started)) await giveUp()
     return started
   } catch (error) {
@@ -87,7 +87,7 @@ const frontOf = (config: Config, stores: Stores, ports: Ports): Front => {
 
 const start = async (
   config: Config,
-  stores: WatchedStores,
+  stores: ObservedStores,
   ports: Ports,
   { server, serve, wait, metrics, whenBegun }: Front & { readonly whenBegun: WhenBegun },
 ): Promise<Either<string, Service>> => {

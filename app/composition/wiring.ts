@@ -29,10 +29,10 @@ export type WiringPorts = {
   readonly monotonic: MonotonicClock
 }
 
-export type WatchedStores = Stores & Pick<HealthPorts, 'appendFailure'>
+export type ObservedStores = Stores & Pick<HealthPorts, 'appendFailure'>
 
 /** `head`: where the log ends. */
-type Wired = WiringPorts & { readonly stores: WatchedStores; readonly secrets: Secrets; readonly head: Position }
+type Wired = WiringPorts & { readonly stores: ObservedStores; readonly secrets: Secrets; readonly head: Position }
 
 /** Makes all parts and begins no work. */
 export const wire = (config: Config, { stores, secrets, head, ...ports }: Wired, metrics: Metrics) => {

@@ -1,5 +1,6 @@
 import test from 'ava'
-import { longestRefusal, watchedAppends } from '../../../app/http/monitoring/refused-appends.js'
+import { observedAppends } from '../../../app/commands/observed-appends.js'
+import { longestRefusal, refusedAppends } from '../../../app/http/monitoring/refused-appends.js'
 import type { AppendAll, Conflict, EventStore, NewEvent, StoreFailure } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 
@@ -12,7 +13,8 @@ test('a log that took nothing the last time is told, with the reason, until it t
   const answer = <T>(appended: T) => Promise.resolve(refusal === undefined ? E.right(appended) : E.left(refusal))
   const log = { append: () => answer({ revision: 0, position: 1n }) } as unknown as EventStore
   const all: AppendAll = () => answer([])
-  const { store, appendAll, appendFailure } = watchedAppends({ store: log, appendAll: all }, { now: () => now })
+  const { observe, appendFailure } = refusedAppends({ now: () => now })
+  const { store, appendAll } = observedAppends({ store: log, appendAll: all }, [observe])
   const append = () => store.append('lead-led_1', -1, [{} as NewEvent])
   t.is(appendFailure(), undefined)
   refusal = full
