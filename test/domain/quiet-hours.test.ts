@@ -1,6 +1,7 @@
 import test from 'ava'
 import fc from 'fast-check'
 import assert from 'node:assert/strict'
+import { day, minute } from '../../domain/duration.js'
 import { instantFromText, instantOf, millisecondsOf, type Instant } from '../../domain/instant.js'
 import { defaultSettings } from '../../domain/playbook-settings.js'
 import {
@@ -197,9 +198,6 @@ test('where the hours are shorter than half an hour, no step is spread past thei
     t.true(sent < at('2026-11-25T08:10-05:00') && nextAllowed(hours, sent) === sent, key)
   }
 })
-
-const minute = 60_000
-const day = 24 * 60 * minute
 
 /** By what a clock on the wall shows. */
 const isAllowed = ({ quiet_hours, days }: Rules, zones: ReadonlyArray<string>, time: number): boolean =>

@@ -273,9 +273,10 @@ test('a bulk resend is complete although one of its deliveries is set aside', as
   t.deepEqual(sent.map(numberOf).toSorted(), [1, 2, 3])
 })
 
-test('a resend that was set aside is a resend when it is tried again', async (t) => {
-  const { appends, clock, project, addWebhook, makeDue, tell, work, until, state, parkedOne, retry, log } =
-    await openSpoiled(t)
+/** What succeeded is asked for once more, and that is set aside. */
+const openResendSetAside = async (t: ExecutionContext) => {
+  const stage = await openSpoiled(t)
+  const { appends, clock, project, addWebhook, makeDue, tell, work, until, state, parkedOne } = stage
   project()
   const { holdAll, sent } = work()
   holdAll()
@@ -284,28 +285,22 @@ test('a resend that was set aside is a resend when it is tried again', async (t)
   await until(async () => (await state(1)).kind === 'succeeded')
   await tell(1, { type: 'RequestResend', resendId: null, dueAt: clock.now() })
   appends.set(deliveryStream(1), corrupt)
-  const { parked_event_id: id, event_type } = await parkedOne()
-  t.is(event_type, 'DeliveryResendRequested')
+  return { ...stage, sent, parkedResend: await parkedOne() }
+}
+
+test('a resend that was set aside is a resend when it is tried again', async (t) => {
+  const { appends, sent, parkedResend, retry, log } = await openResendSetAside(t)
+  t.is(parkedResend.event_type, 'DeliveryResendRequested')
   appends.clear()
-  t.is(await retry(id), 'ParkedEventHandled')
+  t.is(await retry(parkedResend.parked_event_id), 'ParkedEventHandled')
   t.is(sent.length, 3)
   const ends = (await log()).map(({ type }) => type).filter((type) => type.startsWith('Delivery'))
   t.deepEqual(ends, ['DeliveryDue', 'DeliverySucceeded', 'DeliveryResendRequested', 'DeliveryResent'])
 })
 
 test('a resend that was set aside is answered only once it was tried again, and stays parked where that fails', async (t) => {
-  const { appends, clock, project, addWebhook, makeDue, tell, work, until, state, parkedOne, retry } =
-    await openSpoiled(t)
-  project()
-  const { holdAll, sent } = work()
-  holdAll()
-  await addWebhook(1)
-  await makeDue(1, 1)
-  await until(async () => (await state(1)).kind === 'succeeded')
-  await tell(1, { type: 'RequestResend', resendId: null, dueAt: clock.now() })
-  appends.set(deliveryStream(1), corrupt)
-  const { parked_event_id: id } = await parkedOne()
-  t.is(await retry(id), 'ParkedEventRetryFailed')
+  const { sent, parkedResend, retry } = await openResendSetAside(t)
+  t.is(await retry(parkedResend.parked_event_id), 'ParkedEventRetryFailed')
   t.is(sent.length, 3)
 })
 
