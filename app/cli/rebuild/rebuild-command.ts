@@ -16,7 +16,7 @@ export const rebuildCommand = new Command('rebuild')
       command.error(`error: There is no read model ${wrong.join(', ')}. There are ${known.join(', ')}.`)
     }
     await run('rebuild', async (config) => {
-      const { runningService } = await import('../service/service-call.js')
+      const { runningService } = await import('../service/running-service.js')
       const service = await runningService(config)
       if (E.isLeft(service)) return service
       if (service.right !== undefined) {

@@ -13,7 +13,7 @@ export const calling = async (
   use: (call: Call, isOwn: boolean) => Promise<Either<string, undefined>>,
 ): Promise<Either<string, undefined>> => {
   try {
-    const { withService } = await import('./service-call.js')
+    const { withService } = await import('./running-service.js')
     return await withService(config, roles, use)
   } catch (error) {
     return E.left(`${toldReason(error)}.`)
