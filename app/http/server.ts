@@ -40,7 +40,7 @@ export type HttpServer = {
   readonly serve: (surfaces: ReadonlyArray<Routes>) => void
 }
 
-/** This file and `body.ts` alone touch Koa's `ctx`. It can listen before there is anything to serve. */
+/** This file and `body/body-reader.ts` alone touch Koa's `ctx`. It can listen before there is anything to serve. */
 export const httpServer = (starting: Routes, { logger, observe }: ServerPorts): HttpServer => {
   let route = routingOfStart(starting)
   const koa = new Koa()
