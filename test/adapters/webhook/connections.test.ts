@@ -1,4 +1,5 @@
 import test, { type ExecutionContext } from 'ava'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import type { TlsOptions } from 'node:tls'
@@ -158,16 +159,33 @@ test('a receiver that closes each connection after its answer, without saying so
   t.is(receiver.made(), 300)
 })
 
+/** Tells how many connections to a port this process has, which learns later than the other side that one is closed. */
+const countingConnections = (t: ExecutionContext): ((port: number) => number) => {
+  const connected = new Map<Socket, number | undefined>()
+  const track = (message: unknown): void => {
+    const { socket } = message as { readonly socket: Socket }
+    socket.once('connect', () => connected.set(socket, socket.remotePort))
+    socket.once('close', () => connected.delete(socket))
+  }
+  subscribe('net.client.socket', track)
+  t.teardown(() => unsubscribe('net.client.socket', track))
+  return (port) => [...connected.values()].filter((one) => one === port).length
+}
+
 test('a pooled connection that was closed is not reused', async (t) => {
+  const connectionsTo = countingConnections(t)
   for (const close of [(one: Socket) => one.end(), (one: Socket) => one.resetAndDestroy()]) {
+    let pooled: Socket | undefined
     const { receiver, send } = await open(t, {
       onRequest: (connection) => {
+        pooled = connection
         connection.write(answer(200))
-        setTimeout(() => close(connection), 20)
       },
     })
     t.true(isDelivered(await send()))
-    await until('the connection is closed', 60_000, () => receiver.open() === 0)
+    t.is(connectionsTo(receiver.port), 1)
+    if (pooled !== undefined) close(pooled)
+    await until('the connection is closed', 60_000, () => connectionsTo(receiver.port) === 0)
     t.true(isDelivered(await send()))
     t.is(receiver.made(), 2)
   }
@@ -197,6 +215,7 @@ test('a request that a pooled connection may have carried is not sent again with
 })
 
 test('an answer that nobody waits for does not answer the next request', async (t) => {
+  const connectionsTo = countingConnections(t)
   for (const milliseconds of [0, 1, 2, 5, 20]) {
     let n = 0
     const { receiver, send } = await open(t, {
@@ -209,7 +228,7 @@ test('an answer that nobody waits for does not answer the next request', async (
     })
     for (let round = 0; round < 10; round += 1) {
       t.is((await send()).status, 200)
-      await sleep(milliseconds + 20)
+      await until('the connection is closed', 60_000, () => connectionsTo(receiver.port) === 0)
       t.is((await send()).status, 500)
     }
     t.is(receiver.requests.length, 20)

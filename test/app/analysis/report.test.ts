@@ -367,7 +367,8 @@ test('a wrong use ends with 2, what can not be read or written with 1, and both 
   const unknown = `acc_${'7'.repeat(26)}`
   const nobody = await leadloop(['--out', file, '--account', unknown])
   t.is(nobody.code, 1)
-  t.is(nobody.stderr, `leadloop can't report. --account: the log has no ${unknown}.\n`)
+  // Before it, on a slow machine, how far the log was read.
+  t.regex(nobody.stderr, new RegExp(`^leadloop can't report\\. --account: the log has no ${unknown}\\.\n$`, 'm'))
   const empty = join(folder, 'empty')
   await (await openIn(empty)).close()
   const noFolder = await leadloop(['--out', join(folder, 'none', 'report.html')], { DATA_DIR: empty })
