@@ -18,8 +18,14 @@ export type Launched = {
   readonly signal: (signal: NodeJS.Signals) => void
 }
 
-/** Of V8, for a program that ends soon: its own budgets are for what goes on for long. */
-const flags = ['--interrupt-budget=1000000', '--min-semi-space-size=16']
+/**
+ * Of V8, for a program that ends soon: its own budgets are for what goes on for long. Newer Node refuses the flag for
+ * the budget.
+ */
+const flags = [
+  ...(process.versions.node.startsWith('20.') ? ['--interrupt-budget=1000000'] : []),
+  '--min-semi-space-size=16',
+]
 
 /** The command that runs a script, and the first of its arguments. */
 export const commandOf = (script: URL): readonly [string, ...ReadonlyArray<string>] => [
