@@ -29,18 +29,17 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
 
 const mismatches = (errors: t.Errors): ReadonlyArray<Mismatch> => {
   const byPath = new Map<string, Mismatch>()
+  // Where one alternative failed further in, that says more than that the others did not fit at all.
+  const outer = new Set<string>()
   for (const { context } of errors) {
     const entries = context.filter((_, index) => !isAlternative(context[index - 1]))
-    const path = entries
-      .map(({ key }) => key)
-      .filter((key) => key !== '')
-      .join('.')
+    const keys = entries.map(({ key }) => key).filter((key) => key !== '')
+    const path = keys.join('.')
     const expected = entries.at(-1)?.type.name ?? 'a value'
     if (!byPath.has(path)) byPath.set(path, { path, expected })
+    for (let inner = keys.length - 1; inner > 0; inner -= 1) outer.add(keys.slice(0, inner).join('.'))
   }
-  // Where one alternative failed further in, that says more than that the others did not fit at all.
-  const paths = [...byPath.keys()]
-  return [...byPath.values()].filter(({ path }) => !paths.some((other) => other.startsWith(`${path}.`)))
+  return [...byPath.values()].filter(({ path }) => !outer.has(path))
 }
 
 /** The members of a union or an intersection stand in the context under numbers, which are no part of the path. */

@@ -216,20 +216,22 @@ const withParsedBody = async <Call extends HasRequest>(
 }
 
 /** The request as it is before its body is read. */
-const requestOf = (ctx: Context): Request => ({
-  method: ctx.method,
-  params: ctx['params'] as Readonly<Record<string, string>>,
-  query: (name) => {
-    const value = ctx.query[name]
-    return Array.isArray(value) ? '' : value
-  },
-  queryNames: () => Object.entries(ctx.query).flatMap(([name, value]) => [value].flat().map(() => name)),
-  header: (name) => {
-    const value = ctx.req.headers[name]
-    return typeof value === 'string' ? value : undefined
-  },
-  body: undefined,
-})
+const requestOf = (ctx: Context): Request => {
+  let parsed: URLSearchParams | undefined
+  // The time that `ctx.query` takes grows with the square of their number.
+  const parameters = (): URLSearchParams => (parsed ??= new URLSearchParams(ctx.querystring))
+  return {
+    method: ctx.method,
+    params: ctx['params'] as Readonly<Record<string, string>>,
+    query: (name) => (parameters().getAll(name).length > 1 ? '' : (parameters().get(name) ?? undefined)),
+    queryNames: () => [...parameters().keys()],
+    header: (name) => {
+      const value = ctx.req.headers[name]
+      return typeof value === 'string' ? value : undefined
+    },
+    body: undefined,
+  }
+}
 
 const send = (ctx: Context, { status, body, headers }: Answer): void => {
   ctx.status = status

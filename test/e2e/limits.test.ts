@@ -10,6 +10,42 @@ const site = serviceForFile({ clockRate: 0.001 })
 /** A request with an API key. */
 const listed = (key: string): Promise<Answer> => send(`${site.url}/api/v3/conversions`, { headers: bearer(key) })
 
+/** Seconds of the processor that this process takes for `work`, however busy the machine is. */
+const processorTime = async (work: () => Promise<unknown>): Promise<number> => {
+  const before = process.cpuUsage()
+  await work()
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / 1_000_000
+}
+
+/** In seconds. Everybody else waits meanwhile. */
+const longestHold = 4
+
+test.serial('a body that is wrong in tens of thousands of places holds nobody up', async (t) => {
+  const account = await openAccount(site)
+  const events = Array<number>(40_000).fill(1)
+  const taken = await processorTime(async () => {
+    const { status, body } = await account.manage('POST', '/webhooks', {
+      url: 'https://example.com',
+      token: 'a',
+      events,
+    })
+    t.is(status, 400)
+    t.regex(body.errors?.at(-1) ?? '', /^events\.39999 must be one of /)
+  })
+  t.true(taken < longestHold, `${taken} s`)
+})
+
+test.serial('a query with thousands of parameters holds nobody up', async (t) => {
+  const account = await openAccount(site)
+  const taken = await processorTime(async () => {
+    for (let n = 0; n < 20; n += 1) {
+      t.is((await account.rest(`/contacts/find?phone=4155550123${'&a'.repeat(7_900)}`)).status, 404)
+    }
+  })
+  t.true(taken < longestHold, `${taken} s`)
+})
+
 test('past the limit of a source 429 says when to come again; other sources go on', async (t) => {
   const account = await openAccount(site)
   const other = await account.addSource()
