@@ -122,13 +122,24 @@ const withoutBlanks = (text: string): string =>
 
 const oneLine = (value = ''): string => value.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim()
 
-const plainEmail = /^[\p{L}\p{N}._%+'-]+@[\p{L}\p{N}.-]+$/u
+/** Of a host that may be one. Whatever else has a dot before its `@` may be opened as the host that stands there. */
+const plainEmail = /^[\p{L}\p{N}._%+'-]+@(?:[\p{L}\p{N}-]+\.)+\p{L}[\p{L}\p{M}\p{N}-]+$/u
 
+/** An address that is cut would end as another one. */
 const mayHoldAddress = (name: string, value: string): boolean =>
-  name === 'account' || (name === 'email' && plainEmail.test(value))
+  name === 'account' || (name === 'email' && value.length <= longestValue && plainEmail.test(value))
 
-/** What a telephone opens as it stands: anything with a scheme, or an IP address. */
-const openedAsIs = /:\/\/|\d{1,3}(?:[.。．｡]\d{1,3}){3}/
+/** What is not seen a provider may leave out, and a browser does. */
+const unseen = /\p{Default_Ignorable_Code_Point}/gu
+
+/**
+ * What a telephone opens as it stands: anything with a scheme, or an IP address. A provider may write what is only
+ * similar to a colon or a slash as one.
+ */
+const openedAsIs = /[:ːˑ˸⦂꞉][/÷⁄∕⧸\u0337\u0338]{2}|\d{1,3}(?:[.。]\d{1,3}){3}/
+
+/** A dot, or what a provider or a browser takes for one, between two words. */
+const dotInWord = new RegExp(`(?<=\\S)([.。．｡﹒․])(?=${unseen.source}*\\p{L}${unseen.source}*[\\p{L}\\p{M}])`, 'gu')
 
 /**
  * Anybody can fill in a form with the number of somebody else: what stands in its fields must not make a link in a text
@@ -137,7 +148,8 @@ const openedAsIs = /:\/\/|\d{1,3}(?:[.。．｡]\d{1,3}){3}/
  */
 const withoutAddress = (value: string): string => {
   const forward = value.replaceAll(/\p{Bidi_Control}/gu, '')
-  return openedAsIs.test(forward) ? '' : forward.replaceAll(/(?<=\S)([.。．｡])(?=\p{L}[\p{L}\p{M}])/gu, '$1 ').trim()
+  const opened = openedAsIs.test(forward.replaceAll(unseen, '').normalize('NFKC'))
+  return opened ? '' : forward.replaceAll(dotInWord, '$1 ').trim()
 }
 
 const shown = (value: string): string =>

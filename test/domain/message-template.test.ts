@@ -1,5 +1,6 @@
 import test from 'ava'
 import fc from 'fast-check'
+import { SegmentedMessage } from 'sms-segments-calculator'
 import {
   linksIn,
   longestMessage,
@@ -155,4 +156,41 @@ test('what somebody fills in for another number makes no address that a telephon
   t.is(messageOf('{{email}}', { email: 'evil.example/claim?@x' }), 'evil. example/claim?@x')
   const own = messageOf('{{account}}: {{email}}', { account: 'acme.com', email: 'ada@example.com' })
   t.is(own, 'acme.com: ada@example.com')
+})
+
+test('nor does it make one once a provider has replaced characters by similar ones, or left out what is not seen', (t) => {
+  const received = (first_name: string) => {
+    const text = messageOf('Hi {{first_name}}, thanks', { first_name })
+    return new SegmentedMessage(text, 'auto', true).graphemes.join('')
+  }
+  for (const dot of ['.\u200B', '.\u200C', '.\u2060', '.\uFEFF', '.\u00AD', '\uFE52', '\uFF0E', '\u2024'])
+    t.notRegex(
+      received(`evil${dot}example`),
+      /evil[.\u2024](?! )/,
+      `U+${dot.codePointAt(dot.length - 1)?.toString(16)}`,
+    )
+  for (const scheme of [
+    'http:\u200B//',
+    'http:/\u2060/',
+    'http\uFF1A//',
+    'http:\uFF0F\uFF0F',
+    'http\uA789\u2044\u2215',
+  ])
+    t.is(received(`${scheme}3405803781/a`), 'Hi, thanks', scheme)
+  for (const opened of ['\uFF12\uFF10\uFF13.0.113.5', '203\uFE520\uFE52113\uFE525', '203.\u200B0.113.5'])
+    t.is(received(opened), 'Hi, thanks', opened)
+  const joined = '\u0645\u06CC\u200C\u0634'
+  t.is(messageOf('Hi {{first_name}}', { first_name: joined }), `Hi ${joined}`)
+})
+
+test('an e-mail address stands in a message whole or as no address: of a part a telephone would open the host', (t) => {
+  const mailed = (email: string) => messageOf('Mail to {{email}}', { email })
+  const host = `${'a'.repeat(47)}.evil.example`
+  t.is(host.length, 60)
+  t.is(mailed(`${host}@x.example`), `Mail to ${'a'.repeat(47)}. evil. examp`)
+  t.is(mailed('evil.example@x'), 'Mail to evil. example@x')
+  t.is(mailed('203.0.113.5@x'), 'Mail to')
+  const longest = `ada.lovelace@${'b'.repeat(39)}.example`
+  t.is(longest.length, 60)
+  t.is(mailed(longest), `Mail to ${longest}`)
 })
