@@ -156,6 +156,13 @@ const roleSet = (text: string): ReadonlySet<ProcessRole> | undefined => {
   return named.every((name) => roles.some((role) => role === name)) ? new Set(known) : undefined
 }
 
+const flags: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['1', true],
+  ['false', false],
+  ['0', false],
+])
+
 const wholeDays = 'a whole number of days from 1 to 36500'
 
 const Settings = t.partial({
@@ -165,10 +172,7 @@ const Settings = t.partial({
   DATA_DIR: t.string,
   OPERATOR_KEY: setting(operatorKeyForm, (text) => (isOperatorKey(text) ? text : undefined)),
   SECRET_KEY: setting('32 bytes in base64', secretKeyFrom),
-  ALLOW_PRIVATE_WEBHOOKS: setting(
-    'true or false',
-    (text) => ({ true: true, '1': true, false: false, '0': false })[text],
-  ),
+  ALLOW_PRIVATE_WEBHOOKS: setting('true or false', (text) => flags.get(text)),
   LOG_LEVEL: setting(`one of ${levels.join(', ')}`, (text) => (levels.includes(text) ? text : undefined)),
   CLOCK_RATE: setting('a number from 0.001 to 1000000', numberWithin(0.001, 1_000_000, false)),
   DELIVERY_RETENTION_DAYS: setting(wholeDays, numberWithin(1, 36_500, true)),

@@ -27,6 +27,7 @@ const wrongSettings: ReadonlyArray<readonly [string, string]> = [
   ['SECRET_KEY', `${randomBytes(32).toString('base64')},${randomBytes(32).toString('base64')}`],
   ['SECRET_KEY', `"${randomBytes(32).toString('base64')}"`],
   ['ALLOW_PRIVATE_WEBHOOKS', 'perhaps'],
+  ['ALLOW_PRIVATE_WEBHOOKS', 'constructor'],
   ['LOG_LEVEL', 'chatty'],
   ['CLOCK_RATE', 'fast'],
   ['CLOCK_RATE', '0'],
