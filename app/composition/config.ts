@@ -171,7 +171,7 @@ const Settings = t.partial({
   PUBLIC_URL: setting('an http or https URL without user, query and fragment', siteUrl),
   DATA_DIR: t.string,
   OPERATOR_KEY: setting(operatorKeyForm, (text) => (isOperatorKey(text) ? text : undefined)),
-  SECRET_KEY: setting('32 bytes in base64', secretKeyFrom),
+  SECRET_KEY: setting('32 bytes in base64 and nothing else', secretKeyFrom),
   ALLOW_PRIVATE_WEBHOOKS: setting('true or false', (text) => flags.get(text)),
   LOG_LEVEL: setting(`one of ${levels.join(', ')}`, (text) => (levels.includes(text) ? text : undefined)),
   CLOCK_RATE: setting('a number from 0.001 to 1000000', numberWithin(0.001, 1_000_000, false)),

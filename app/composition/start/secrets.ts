@@ -46,7 +46,7 @@ const secretKeyFor = (config: Keys, first: RecordedEvent | undefined): Either<st
   if (E.isLeft(stored)) return stored
   const secretKey = secretKeyFrom(stored.right.secret)
   return secretKey === undefined
-    ? E.left('SECRET_KEY: the file secret-key must hold 32 bytes in base64.')
+    ? E.left('SECRET_KEY: the file secret-key must hold 32 bytes in base64 and nothing else.')
     : E.right(secretKey)
 }
 

@@ -80,6 +80,11 @@ test('a URL that holds more than it may is told what it must not hold', (t) => {
   t.deepEqual(fragment, E.left(['CONSENT_VERIFIER_URL must be an http or https URL without fragment.']))
 })
 
+test('a key with something around it, as an older version took it, is told that there must be nothing else', (t) => {
+  const quoted = configFrom({ SECRET_KEY: `"${randomBytes(32).toString('base64')}"` })
+  t.deepEqual(quoted, E.left(['SECRET_KEY must be 32 bytes in base64 and nothing else.']))
+})
+
 test('settings are read as they are meant, and a blank one is unset', (t) => {
   const key = randomBytes(32)
   const config = configFrom({

@@ -18,7 +18,7 @@ test('a secret-key file with anything but one key is refused, so nothing is seal
     writeFileSync(join(dataDir, 'secret-key'), content)
     t.deepEqual(
       secretsFor(keys, undefined),
-      E.left('SECRET_KEY: the file secret-key must hold 32 bytes in base64.'),
+      E.left('SECRET_KEY: the file secret-key must hold 32 bytes in base64 and nothing else.'),
       content,
     )
   }
