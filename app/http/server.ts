@@ -5,9 +5,10 @@ import { performance } from 'node:perf_hooks'
 import { Readable } from 'node:stream'
 import type { Logger } from '../../domain/ports.js'
 import { E, flow, pipe, TE, type Either, type TaskEither } from '../../domain/prelude.js'
-import { bodyProblem, bodyReaderFor, headerProblem, type BodyReader } from './body/body-reader.js'
-import type { Endpoint, HasRequest, Request, Surface } from './endpoint.js'
+import type { Endpoint, HasRequest, Surface } from './endpoint.js'
 import { answerTo, nothingAtPath, StreamedText, type Answer, type Problem } from './problem.js'
+import { bodyProblem, bodyReaderFor, headerProblem, type BodyReader } from './request/body-reader.js'
+import { isMalformedTarget, requestOf } from './request/request.js'
 import { bind, chain } from './steps.js'
 import { traceOf } from './trace.js'
 import { turnEnd } from './turn-end.js'
@@ -40,7 +41,7 @@ export type HttpServer = {
   readonly serve: (surfaces: ReadonlyArray<Routes>) => void
 }
 
-/** This file and `body/body-reader.ts` alone touch Koa's `ctx`. It can listen before there is anything to serve. */
+/** This file and the folder `request` alone touch Koa's `ctx`. It can listen before there is anything to serve. */
 export const httpServer = (starting: Routes, { logger, observe }: ServerPorts): HttpServer => {
   let route = routingOfStart(starting)
   const koa = new Koa()
@@ -113,12 +114,6 @@ const catching =
       send(ctx, answerTo(isMalformed ? malformed : { kind: 'unexpected' }))
     }
   }
-
-/** What Koa, its router and the platform throw for a target that is no path. */
-const isMalformedTarget = (error: unknown): boolean => {
-  const { status, code } = error as { readonly status?: unknown; readonly code?: unknown }
-  return error instanceof URIError || status === 400 || code === 'ERR_INVALID_URL'
-}
 
 const routingOfStart = (starting: Routes): Middleware => {
   const health = routing([starting])
@@ -212,24 +207,6 @@ const withParsedBody = async <Call extends HasRequest>(
     // The unread rest of the body would be taken for the next request.
     ctx.set('connection', 'close')
     return E.left(problem)
-  }
-}
-
-/** The request as it is before its body is read. */
-const requestOf = (ctx: Context): Request => {
-  let parsed: URLSearchParams | undefined
-  // The time that `ctx.query` takes grows with the square of their number.
-  const parameters = (): URLSearchParams => (parsed ??= new URLSearchParams(ctx.querystring))
-  return {
-    method: ctx.method,
-    params: ctx['params'] as Readonly<Record<string, string>>,
-    query: (name) => (parameters().getAll(name).length > 1 ? '' : (parameters().get(name) ?? undefined)),
-    queryNames: () => [...parameters().keys()],
-    header: (name) => {
-      const value = ctx.req.headers[name]
-      return typeof value === 'string' ? value : undefined
-    },
-    body: undefined,
   }
 }
 

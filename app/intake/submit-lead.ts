@@ -21,7 +21,7 @@ import type { SenderOptOuts } from '../../projections/from-streams/sender-opt-ou
 import type { ClientCommands } from '../commands/client-commands.js'
 import { currentContact } from '../commands/states/current-contact.js'
 import { loadState } from '../commands/states/current-states.js'
-import { isForm } from '../http/body/media-type.js'
+import { isForm } from '../http/request/media-type.js'
 import type { Endpoint, Request } from '../http/endpoint.js'
 import { idempotencyKeyIn } from '../http/idempotency-key.js'
 import type { Problem } from '../http/problem.js'

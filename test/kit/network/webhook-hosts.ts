@@ -121,7 +121,6 @@ export const forbiddenTexts: ReadonlyArray<string> = [
   ...['http://[fe80::1%25eth0]/', 'http://[fe80::1%eth0]/', 'http://[::ffff:127.0.0.256]/', 'http://[127.0.0.1]/'],
   ...['http://256.256.256.256/', 'http://1.2.3.4.5/', 'http://0x100000000/', 'http://exa mple.com/'],
   ...['http://example.com:99999/', 'http://example.com:-1/', 'http://a<b.com/', 'http://a%00b.com/', 'http://%/'],
-  ...['http://xn--/'],
 ]
 
 /** Addresses that anybody may have, many beside a range that is special. */
