@@ -8,13 +8,18 @@ const newerVersionCode = 'NEWER_VERSION'
 /** The file was written by a newer version of Leadloop. */
 export const newerVersion = (): Error => Object.assign(new Error(newerVersionCode), { code: newerVersionCode })
 
+/** Of the system: a binary can't be loaded. */
+const noBinaryCode = 'ERR_DLOPEN_FAILED'
+
 /**
  * The code of an error, or else its name, as text that can pass from thread to thread. A message may hold what was
  * stored.
  */
 export const codeOf = (error: unknown): string => {
   if (!(error instanceof Error)) return 'unknown'
-  return 'code' in error ? String(error.code) : error.name
+  if ('code' in error) return String(error.code)
+  // What looks for the driver's binary in many places names them where it finds none.
+  return 'tries' in error ? noBinaryCode : error.name
 }
 
 /** The write is wrong in itself: repeating it gives the same, whatever the disk does. */
@@ -39,6 +44,10 @@ export const storeFailure = (code: string): StoreFailure => {
   }
   if (['ENOENT', 'ENOTDIR', 'EEXIST'].includes(code)) {
     return { kind: 'unavailable', reason: `no folder can be made there (${code})` }
+  }
+  if (code === noBinaryCode) {
+    const reason = 'better-sqlite3 has no binary for this version of Node, which `npm ci` installs'
+    return { kind: 'unavailable', reason: `${reason} (${code})` }
   }
   if (code.startsWith('SQLITE_IOERR')) return { kind: 'unavailable', reason: `the disk does not answer (${code})` }
   return { kind: 'unavailable', reason: `the store failed (${code})` }

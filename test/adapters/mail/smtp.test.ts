@@ -4,7 +4,8 @@ import { smtpMail } from '../../../adapters/mail/smtp.js'
 import { mailContract, mailOf } from '../../contracts/mail.js'
 import { noticeId } from '../../kit/domain/samples.js'
 import { openSmtpServer, type Replying, type SmtpStep } from '../../kit/network/smtp-server.js'
-import { sleep } from '../../kit/time/until.js'
+import { settled } from '../../kit/time/turns.js'
+import { until } from '../../kit/time/until.js'
 
 /**
  * How long a mail may take, in milliseconds: what must come in time is waited for long, however slow the machine is.
@@ -102,9 +103,14 @@ test('a mail fails where there is no server', async (t) => {
 
 test('the mail after one that was refused goes over the same connection', async (t) => {
   const { server, transport, close } = await opened()
-  server.reply((step, line) => (step === 'RCPT' && line.includes('ada@') ? '550 no' : undefined))
+  let isReset = false
+  server.reply((step, line) => {
+    isReset ||= step === 'RSET'
+    return step === 'RCPT' && line.includes('ada@') ? '550 no' : undefined
+  })
   await transport.send(mailOf())
-  await sleep(50)
+  await until('the connection is reset', 60_000, () => isReset)
+  await settled()
   t.is(await transport.send(mailOf({ id: noticeId(2), to: 'grace@example.org' })), 'sent')
   t.is(server.connections(), 1)
   await close()

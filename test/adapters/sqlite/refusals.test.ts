@@ -1,6 +1,6 @@
 import test from 'ava'
 import type { SqliteDatabase } from '../../../adapters/sqlite/database.js'
-import { storeFailure } from '../../../adapters/sqlite/failure.js'
+import { codeOf, storeFailure } from '../../../adapters/sqlite/failure.js'
 import { sqliteEventStore } from '../../../adapters/sqlite/event-store.js'
 import { E } from '../../../domain/prelude.js'
 import { StoreFailed } from '../../../domain/store-failed.js'
@@ -50,5 +50,15 @@ test('where a user may not write, the operator is told of the rights, and of the
   const either = 'the disk is read-only, or this user may not write the file'
   for (const code of ['SQLITE_READONLY', 'SQLITE_READONLY_DIRECTORY']) {
     t.is(storeFailure(code).reason, `${either} (${code})`)
+  }
+})
+
+test('where the driver has no binary that this Node can load, whoever installs it is told so', (t) => {
+  const isOfAnotherNode = Object.assign(new Error('words'), { code: 'ERR_DLOPEN_FAILED' })
+  // As the package `bindings`, by which the driver finds its binary, throws it.
+  const isNowhere = Object.assign(new Error('words'), { tries: ['somewhere'] })
+  for (const error of [isOfAnotherNode, isNowhere]) {
+    const reason = 'better-sqlite3 has no binary for this version of Node, which `npm ci` installs (ERR_DLOPEN_FAILED)'
+    t.deepEqual(storeFailure(codeOf(error)), { kind: 'unavailable', reason })
   }
 })
