@@ -3,11 +3,14 @@ import fc from 'fast-check'
 import assert from 'node:assert/strict'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { DomainEvent, RecordedEvent } from '../../domain/events.js'
+import { categoriesOf, type DomainEvent, type RecordedEvent } from '../../domain/events.js'
 import { decodeStoredEvent } from '../../domain/stored-event.js'
+import { categoryOf } from '../../domain/stream-name.js'
 import type { AnyProjection } from '../../projections/projection.js'
 import { readModels } from '../../projections/read-models/registry.js'
+import { goldenEvents } from '../kit/domain/golden.js'
 import { histories, type History } from '../kit/domain/histories.js'
+import { logOf } from '../kit/domain/log.js'
 import { holds } from '../kit/domain/property.js'
 import { positionAt } from '../kit/domain/samples.js'
 import { applied, documentsIn, project, type Held } from '../kit/parts/project.js'
@@ -52,6 +55,23 @@ for (const projection of readModels) {
 
 test('the versions of today have a file, and no others', (t) => {
   t.deepEqual(readdirSync(directory).toSorted(), ['histories.json', ...readModels.map(fileOf)].toSorted())
+})
+
+/** One of each shape that was ever stored. */
+const everyEvent: History = logOf(
+  ...goldenEvents().map(({ type, version, data }) => {
+    const [category = ''] = categoriesOf(new Set([type]))
+    return [`${category}-1`, rightOf(decodeStoredEvent(type, version, data))] as const
+  }),
+)
+
+test('each type of event that concerns a read model stands in the histories', (t) => {
+  const known = new Set(goldenHistories.flat().map(({ type }) => type))
+  const concerning = readModels.flatMap(({ categories, keyOf }) =>
+    everyEvent.filter((event) => categories.some((one) => one === categoryOf(event.stream)) && keyOf(event)),
+  )
+  const lacking = concerning.map(({ type }) => type).filter((type) => !known.has(type))
+  t.deepEqual([...new Set(lacking)], [])
 })
 
 /** The types of those events that change a document. */
