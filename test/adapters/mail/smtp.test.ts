@@ -42,12 +42,12 @@ const at =
 
 test('a mail goes to its address and to no other', async (t) => {
   const { server, transport, close } = await opened()
+  t.teardown(close)
   t.is(await transport.send(mailOf()), 'sent')
   await transport.send(mailOf({ id: noticeId(2), to: 'a,b@example.org' }))
   const [first, ...others] = server.taken
   t.like(first, { from: 'leadloop@example.com', to: ['ada@example.org'] })
   for (const { to } of others) t.deepEqual(to, ['"a,b"@example.org'])
-  await close()
 })
 
 test('a mail is refused for good where the server refuses its address or the message with a 5xx', async (t) => {
@@ -103,6 +103,7 @@ test('a mail fails where there is no server', async (t) => {
 
 test('the mail after one that was refused goes over the same connection', async (t) => {
   const { server, transport, close } = await opened()
+  t.teardown(close)
   let isReset = false
   server.reply((step, line) => {
     isReset ||= step === 'RSET'
@@ -113,5 +114,4 @@ test('the mail after one that was refused goes over the same connection', async 
   await settled()
   t.is(await transport.send(mailOf({ id: noticeId(2), to: 'grace@example.org' })), 'sent')
   t.is(server.connections(), 1)
-  await close()
 })
