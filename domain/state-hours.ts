@@ -48,6 +48,8 @@ export const stateHours: Readonly<Partial<Record<ResidenceState, StateHours>>> =
   NM: daily(9, 21),
   /** Okla. Stat. tit. 15, § 775C.4. */
   OK: daily(8, 20, { messagesIn24Hours: 3 }),
+  /** Or. House Bill 3865 (2025), since 2026 and of text messages, too. */
+  OR: daily(8, 20, { messagesIn24Hours: 3 }),
   /** R.I. Gen. Laws § 5-61-3.6 with § 5-61-2. Readings differ on Sundays; this is the stricter one. */
   RI: { weekdays: [9, 18], saturday: [10, 17], sunday: null },
   /**

@@ -125,6 +125,7 @@ test('the hours of each state that is stricter, on a weekday, a Saturday and a S
     NV: ['09:00 to 20:00', '09:00 to 20:00', '09:00 to 20:00'],
     NM: ['09:00 to 21:00', '09:00 to 21:00', '09:00 to 21:00'],
     OK: ['08:00 to 20:00', '08:00 to 20:00', '08:00 to 20:00'],
+    OR: ['08:00 to 20:00', '08:00 to 20:00', '08:00 to 20:00'],
     RI: ['09:00 to 18:00', '10:00 to 17:00', 'none'],
     SD: ['09:00 to 21:00', 'none', 'none'],
     TX: ['09:00 to 21:00', '09:00 to 21:00', '12:00 to 21:00'],
@@ -148,8 +149,8 @@ test('the stricter of playbook and states counts', (t) => {
   t.is(quietFrom(hours, at('2026-11-25T09:00-06:00')), at('2026-11-25T19:30-06:00'))
 })
 
-test('Florida, Oklahoma and Maryland allow three messages in 24 hours, wherever else the contact may be', (t) => {
-  for (const state of ['FL', 'OK', 'MD']) {
+test('Florida, Oklahoma, Oregon and Maryland allow three messages in 24 hours, wherever else the contact may be', (t) => {
+  for (const state of ['FL', 'OK', 'OR', 'MD']) {
     t.is(hoursIn([newYork], defaultSettings, 'TX', state).messagesIn24Hours, 3, state)
   }
   t.is(hoursIn([newYork], defaultSettings, 'TX').messagesIn24Hours, undefined)
