@@ -166,6 +166,18 @@ const isRefusal = (text: string): boolean =>
     .some((sentence) => refusals.some((refusal) => refusal.test(sentence)))
 
 /**
+ * A reaction to a message, such as a thumb up, comes as a text that repeats the message. None of its words are the
+ * contact's: what it repeats may say how to stop, or what to answer.
+ */
+const reactionToMessage = new RegExp(
+  `^[^\\p{L}\\p{N}“]*(?:${[
+    ...['liked', 'loved', 'disliked', 'laughed at', 'emphasi[sz]ed', 'questioned', 'removed an? [^“]{1,30} from'],
+    ...['(?:reacted [^“]{1,20} )?to', '(?:no )?le gustó', 'le encantó'],
+  ].join('|')})\\s*“.*”\\s*$`,
+  'isu',
+)
+
+/**
  * What the text means under these rules. Opt-outs are built in: a playbook's rules add words to them and take none
  * away. `isOptedOut`: then a YES opts in again. `mark`: what the provider takes it for, whatever the words; an opt-in
  * is one only after an opt-out.
@@ -177,6 +189,7 @@ export const meaningOf = (
   mark?: ProviderMark,
 ): ReplyMeaning => {
   if (mark !== undefined && (mark !== 'opted_in' || isOptedOut)) return mark
+  if (reactionToMessage.test(text)) return 'reply'
   const words = wordsOf(text)
   if (isStop(text) || isRefusal(text)) return 'opted_out'
   if (startWords.includes(words) || (isOptedOut && words === 'yes')) return 'opted_in'

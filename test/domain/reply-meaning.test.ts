@@ -172,6 +172,27 @@ test('what only looks like a refusal is a reply', (t) => {
   for (const text of replies) t.is(meaningOf(text, { reply_rules: [] }, false), 'reply', text)
 })
 
+test('a reaction to a message, such as a thumb up, says nothing of what stands in that message, which it repeats', (t) => {
+  const reactions = [
+    'Liked “Hi Ada, this is Example Agency. Reply STOP to end texts.”',
+    'Loved “Reply YES to talk, or STOP to get no more messages.”',
+    'Laughed at “Example Agency: we write since you asked us for an offer. Reply STOP to get no more messages.”',
+    'Emphasized “Not you?\nReply WRONG NUMBER”',
+    'Removed a like from “No more messages? Reply STOP”',
+    '👍 to “Text STOP to cancel messages”',
+    '\u200a\u200b❤️\u200b to “\u200aText STOP to cancel messages\u200a”\u200a',
+    'Reacted 😂 to “Text STOP to cancel messages”',
+    'Le gustó “Responda ALTO para no recibir más mensajes”',
+  ]
+  for (const text of reactions) t.is(meaningOf(text, rules, false), 'reply', text)
+  t.deepEqual(meanings(true, 'Liked “YES”'), ['reply'])
+  t.deepEqual(meanings(false, 'Please “STOP”', 'Liked it. “Stop”', 'I liked “Yes” more. Stop texting me'), [
+    'opted_out',
+    'opted_out',
+    'opted_out',
+  ])
+})
+
 test('the first rule with one of its words or phrases counts, as whole words only', (t) => {
   t.deepEqual(meanings(false, 'Yes, call me', 'No thanks - yes really', 'yesterday'), [
     'qualified',

@@ -125,6 +125,17 @@ test('an opt-out in words that the provider does not know is confirmed by the se
   }
 })
 
+test('a thumb up on a message that says how to stop is a reply', async (t) => {
+  const { following, submit, write } = await openTextingStage(t)
+  const text = 'Hi, this is Example Agency. Reply STOP to get no more messages.'
+  const account = await following('Example Agency', { steps: [{ message: text, delay_minutes: 0 }] })
+  const person = await submit(account)
+  await isTexted(person)
+  t.is(await write(person.phone, number, `Liked “${text}”`), 204)
+  t.false(await isOptedOut(account, person.phone))
+  t.deepEqual(await labelsOf(person), ['started', 'interested'])
+})
+
 test('what a request says for a contact it says to the sender: a STOP and a YES count in all of its accounts', async (t) => {
   const { following, submit, takenFor } = await openTextingStage(t)
   const [first, second, elsewhere] = [
