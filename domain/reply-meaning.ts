@@ -29,7 +29,8 @@ export type ProviderMark = Extract<ReplyMeaning, 'opted_out' | 'opted_in' | 'hel
 const stopKeywords = ['stop', 'stopall', 'unsubscribe', 'cancel', 'end', 'quit', 'revoke', 'optout']
 const stopWords: ReadonlySet<string> = new Set([
   ...stopKeywords,
-  ...['unsub', 'remove', 'alto', 'basta', 'cancelar', 'pare', 'paren', 'parar'],
+  ...['unsub', 'remove', 'alto', 'basta', 'cancelar', 'cancele', 'cancelen', 'pare', 'paren', 'parar', 'detener'],
+  ...['desuscribir', 'desuscribirme'],
 ])
 const besideStop = new RegExp(
   `\\b(?:${[
@@ -56,7 +57,13 @@ const besideStop = new RegExp(
       'thank you',
       'no thanks',
       'no thank you',
+      'thx',
+      'ty',
+      'hi',
+      'hey',
+      'hello',
       'i said',
+      'im good',
       'im not interested',
       'i am not interested',
     ],
@@ -68,53 +75,68 @@ const besideStop = new RegExp(
   'g',
 )
 
-const texts = '((text |sms )?(messages|texts|txts|sms)|text$)'
+/** Some send it as the message has it: "Reply STOP to end". */
+const repeatedInstruction = /^(reply |text |txt |send )?stop( ?(to|2) ?(end|stop|quit|cancel|optout|unsubscribe))?$/
+
+const texts = '((text |sms )?(messages|msgs|texts|txts|sms)|text$)'
 /** "Not after eight" asks for another time. */
 const atAnyTime =
   '(?! (after|before|between|during|until|till|while|tonight|today|so late|this late|in the (morning|afternoon|evening|middle)|at (\\d|noon|night|work|lunch)|on (my|mon|tue|wed|thu|fri|sat|sun|weekends|the weekend)|past \\d))'
 
+const atAnyTimeInSpanish =
+  '(?! (antes|despues|hasta|hoy|ahora|en la (manana|tarde|noche)|en el trabajo|por la|de noche|a las))'
+
 /** Plain refusals, in English and Spanish, wherever in a sentence they stand. */
 const refusals: ReadonlyArray<RegExp> = [
-  /\b(stop|quit) (texting|txting|messaging|msging|contacting|sending|calling|bothering|writing|spamming|harassing)\b/,
+  /(?<!\b(?:dont|do not|never) )\b(stop|quit) (texting|txting|messaging|msging|contacting|sending|calling|bothering|writing|spamming|harassing)\b/,
   /\bplease stop( it| this| now| already| thanks| thank you)?$/,
   /\b(can|could|will|would) (you|u) (please |just )*stop$/,
-  /\b(want|need|told|asked|said for|like) (you|u) to (please )?stop$/,
+  /(?<!\b(?:dont|do not) )\b(want|need|told|asked|said for|like) (you|u) to (please )?stop$/,
+  // Many leave out what would part the STOP from the rest.
+  /^(please )?stop (i|im|ive|already|or (i|im|ill|we))\b/,
   new RegExp(
     `\\b(dont|do not|never)( ever)? (text|txt|message|msg|contact|write|bother)( to)?( me| us| this number| here| again| anymore| any more|$)${atAnyTime}`,
   ),
   /\b(dont|do not|never)( ever)? call( me| us)?( again| anymore| any more| ever)?( please| thanks| thank you)?$/,
   /^no more( please| thanks| thank you)?$/,
   new RegExp(`\\bno more ${texts}\\b`),
-  new RegExp(`\\b(stop|cancel|end) (all |the |these |those |your )*${texts}\\b`),
+  new RegExp(`^no ${texts}( please| thanks| thank you)?$`),
+  new RegExp(`\\b(stop|cancel|end) (all |any |the |these |those |your |ur |more |further |future )*${texts}\\b`),
+  /^(please )?cancel (my |this |the )?subscription( please| thanks| thank you)?$/,
   new RegExp(
     `\\b(dont|do not|no longer) (want|wish|need)( to (get|receive))?( any| more| further| of| your| these| those| the)* ${texts}\\b${atAnyTime}`,
   ),
   new RegExp(
     `\\b(dont|do not|no longer) (want|wish) to (hear from|be (texted|messaged|contacted|bothered))\\b${atAnyTime}`,
   ),
-  /\brevoke (my )?consent\b/,
-  /^(i |please )?optout( of| from|$)/,
+  /\b(revoke|withdraw) (my |all |any )*(consent|permission)\b/,
+  /^(i |please )?(optout|unsubscribe)( of| from| this| all|$)/,
+  /\bhow (do|can|to)( i)? (optout|unsubscribe)$/,
   /^(i am|im) opting out\b/,
   /\b(unsubscribe me|opt me out)\b/,
   // Who is to be taken off a policy says whose, or what is to be done instead.
-  /\b(remove me|delete me|take me off)\b(?! ((from|of) )?(my|his|her|our)\b| and (add|put)\b|.*\b(policy|policies|quotes?|coverage)\b)/,
+  /\b(remove (me|us|my name)|delete (me|us)|take (me|us|my (name|number)) off)\b(?! ((from|of) )?(my|his|her|our)\b| and (add|put)\b|.*\b(policy|policies|quotes?|coverage)\b)/,
   /\b(remove|delete|lose|erase) (my|this) (number|info|information|phone number)\b/,
   /\b(want|wish|like) to (optout|unsubscribe)\b/,
   /\bwrong (number|person)\b(?! (of|\d))/,
   /\bleave (me|us) alone\b/,
   /^go away\b/,
   /\b(fuck|piss) off\b/,
-  /\bno me (escriba[ns]?|contacte[ns]?|moleste[ns]?)( mas| nunca|( por favor)?( gracias)?$)/,
-  /\bno me llame[ns]? (mas|nunca)\b/,
+  /^(ya )?no mas( por favor| gracias)?$/,
+  /\bno me (escriba[ns]?|contacte[ns]?|moleste[ns]?|llame[ns]?|textee[ns]?)( mas| nunca|( por favor)?( gracias)?$)/,
   /\bno escriba[ns]? mas\b/,
   /\bdej(a|e|en)me en paz\b/,
   /\bequivoc(o|aron|ado) de (numero|persona)\b/,
   /\bno (me )?(envie[ns]?|mande[ns]?) (mas )?(mensajes|textos|nada)\b/,
   /\bno (quiero )?(recibir )?mas (mensajes|textos)\b/,
-  /\bdej(a|e|en|es) de (escribirme|mandarme|enviarme|contactarme|molestarme)\b/,
+  new RegExp(`\\bno (quiero|deseo) (recibir )?(mas |sus |estos )*(mensajes|textos)\\b${atAnyTimeInSpanish}`),
+  new RegExp(`\\bno quiero que me (escriban?|contacten?|llamen?|molesten?|texteen?)\\b${atAnyTimeInSpanish}`),
+  /\b(dej(a|e|en|es)|par(a|e|en)) de (escribir|mandar|enviar|contactar|molestar|llamar|textear)(me)?\b/,
+  /^(cancelar|cancelen?|parar|paren?|detener) (los |estos |sus |mi |la )?(mensajes|textos|suscripcion)\b/,
+  /\b(darme|dame|deme|denme) de baja\b(?!.*\b(poliza|seguro|cobertura)\b)/,
   /\b(quite|quiten|saque|saquen)me de\b/,
   /\b(borre|borren|elimine|eliminen|quite|quiten) mi numero\b/,
-  /\b(numero equivocado|persona equivocada)\b/,
+  /\b(numero (equivocado|incorrecto)|persona equivocada)\b/,
 ]
 
 const startWords = ['start', 'unstop']
@@ -138,22 +160,25 @@ const wordsOf = (text: string): string =>
     .replaceAll(/[^\p{L}\p{N}]+/gu, ' ')
     .trim()
 
-/** The same where `opt out` is one word, and so is a STOP of more letters. */
+/** The same where `opt out` is one word, a # a number, and a STOP of more letters a STOP, unless it is a stoop. */
 const refusalWordsOf = (text: string): string =>
-  wordsOf(text)
+  wordsOf(text.replaceAll(/\b(wrong|my|this) ?#/gi, '$1 number'))
     .replaceAll(/\bopt out\b/g, 'optout')
-    .replaceAll(/\bstop+\b/g, 'stop')
+    .replaceAll(/\bs+t+(?:o|ooo+)p+\b/g, 'stop')
+    .replaceAll(/\bunsu[bs]?s?cribe\b/g, 'unsubscribe')
 
 const holds = (words: string, phrase: string): boolean => ` ${words} `.includes(` ${phrase} `)
 
 /**
  * By itself, whatever is said beside it: "Stop! I have one", "STOP, I have one", or the signature of a telephone in the
- * next line.
+ * next line or behind a dash.
  */
 const isStop = (text: string): boolean =>
+  repeatedInstruction.test(refusalWordsOf(text)) ||
   text
     .replaceAll(/\bs[ ._*-]+t[ ._*-]+o[ ._*-]+p\b/gi, 'stop')
-    .split(/[.!?;,\n]+/)
+    .replaceAll(/\bopt\s*[-–—]\s*out\b/gi, 'optout')
+    .split(/[.…!?;,—\r\n\u2028\u2029]+|\s[-–]|[-–]\s/)
     .some((clause) => {
       const rest = refusalWordsOf(clause).replaceAll(besideStop, ' ').trim()
       return rest !== '' && rest.split(/ +/).every((word) => stopWords.has(word))
@@ -161,7 +186,7 @@ const isStop = (text: string): boolean =>
 
 const isRefusal = (text: string): boolean =>
   text
-    .split(/[.!?;\n]+/)
+    .split(/[.…!?;\r\n\u2028\u2029]+/)
     .map(refusalWordsOf)
     .some((sentence) => refusals.some((refusal) => refusal.test(sentence)))
 
