@@ -112,6 +112,7 @@ test('an opt-out in words that the provider does not know is confirmed by the se
     ['ALTO', 1],
     ['Leave it', 1],
     ['Please stop', 1],
+    ['STOP - Bob', 1],
     [' stop\n', 0],
     ['OPTOUT', 0],
   ] as const) {
