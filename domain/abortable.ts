@@ -47,3 +47,25 @@ export const withinLimit = async <A>(
 
 /** A signal that nothing aborts: for what ends with its process alone. */
 export const neverAborted = new AbortController().signal
+
+/** `signal` aborts, with the same reason, as soon as one of two signals does, until `unlink` is called. */
+type Linked = { readonly signal: AbortSignal; readonly unlink: () => void }
+
+/**
+ * For work that may be done any number of times beside a signal that lives long: on that `AbortSignal.any` leaves some
+ * bytes each time, which go when it does.
+ */
+export const eitherOf = (one: AbortSignal, other: AbortSignal): Linked => {
+  const either = new AbortController()
+  const both = [one, other].filter((signal) => signal !== neverAborted)
+  const unlink = (): void => {
+    for (const signal of both) signal.removeEventListener('abort', end)
+  }
+  const end = (): void => {
+    unlink()
+    either.abort(both.find(({ aborted: isAborted }) => isAborted)?.reason)
+  }
+  for (const signal of both) signal.addEventListener('abort', end)
+  if (both.some(({ aborted: isAborted }) => isAborted)) end()
+  return { signal: either.signal, unlink }
+}

@@ -7,6 +7,7 @@ import {
   type ResolvedEvent,
 } from '@eventstore/db-client'
 import { setMaxListeners } from 'node:events'
+import { eitherOf } from '../../domain/abortable.js'
 import { exceedsLargestAppend, tooLargeAppend } from '../../domain/append-limit.js'
 import { approximateBytes } from '../../domain/approximate-size.js'
 import type { Position } from '../../domain/event.js'
@@ -61,23 +62,21 @@ export const eventStoreDb = (
   }
   const shared = sharedTail(reader, (signal) => withRetry(head, signal), stopping.signal)
 
-  async function* history(
+  async function* historyUntil(
+    either: AbortSignal,
     after: Position,
     categories: ReadonlyArray<Category>,
-    signal: AbortSignal,
   ): AsyncGenerator<EventBatch> {
-    const either = AbortSignal.any([signal, stopping.signal])
     const part = { after, categories, signal: either, retryFor: policy.retryFor }
     const end = orThrow(await head())
     yield* leftIn(reader.readUpTo(end, part), orThrow(await truncatedAfter(after, categories, either)))
   }
 
-  async function* subscribe(
+  async function* subscribeUntil(
+    either: AbortSignal,
     after: Position,
     categories: ReadonlyArray<Category>,
-    signal: AbortSignal,
   ): AsyncGenerator<EventBatch> {
-    const either = AbortSignal.any([signal, stopping.signal])
     const tail = await shared.open(either)
     if (tail === undefined) return
     const retriedHistory = async function* (from: Position): AsyncGenerator<EventBatch> {
@@ -92,8 +91,10 @@ export const eventStoreDb = (
   return {
     ...streamReads(calls),
     append: appendsOf(calls),
-    subscribe,
-    history,
+    subscribe: (after, categories, signal) =>
+      untilEither(signal, stopping.signal, (either) => subscribeUntil(either, after, categories)),
+    history: (after, categories, signal) =>
+      untilEither(signal, stopping.signal, (either) => historyUntil(either, after, categories)),
     head,
     newestTime,
     truncate: async (stream, before) => {
@@ -110,6 +111,20 @@ export const eventStoreDb = (
       await shared.ended()
       await connection.close()
     },
+  }
+}
+
+/** What `begin` gives, which ends when either signal aborts. */
+async function* untilEither(
+  one: AbortSignal,
+  other: AbortSignal,
+  begin: (either: AbortSignal) => AsyncGenerator<EventBatch>,
+): AsyncGenerator<EventBatch> {
+  const { signal, unlink } = eitherOf(one, other)
+  try {
+    yield* begin(signal)
+  } finally {
+    unlink()
   }
 }
 

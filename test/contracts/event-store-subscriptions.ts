@@ -23,6 +23,7 @@ import {
   type OpenStore,
   type Placed,
 } from './event-store-fixtures.js'
+import { endedWith } from '../kit/parts/ended-with.js'
 import { nextTurn } from '../kit/time/turns.js'
 
 /** What histories and subscriptions give of the whole log. */
@@ -92,6 +93,15 @@ export const eventStoreSubscriptions = (behaviour: Behaviour<OpenStore>): void =
       const expected = written.filter(({ stream }) => categories.some((category) => stream.startsWith(`${category}-`)))
       t.deepEqual(idsOf(batches.flatMap(({ events }) => events)), idsOf(inOrder(expected)))
     }
+  })
+
+  behaviour('a history that was read leaves nothing on the signal that would have ended it', async (t, { store }) => {
+    const { signal } = new AbortController()
+    const read = (): Promise<unknown> => collect(store.history(beginning, ['account'], signal))
+    await read()
+    const before = endedWith(signal)
+    for (let n = 0; n < 5; n += 1) await read()
+    t.is(endedWith(signal), before)
   })
 
   behaviour(

@@ -1,3 +1,4 @@
+import { eitherOf } from '../../../domain/abortable.js'
 import { decode, fromText, refined, t, Text } from '../../../domain/codec.js'
 import { categories, eventTypes, type Category, type EventType } from '../../../domain/events.js'
 import { beginning, isPosition } from '../../../domain/event.js'
@@ -28,13 +29,9 @@ export const eventEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Opera
         const refusal = beyondHead(asked.replayed, head.right)
         return refusal === undefined ? undefined : { kind: 'invalid', messages: [refusal] }
       }),
-      answer(
-        200,
-        ({ asked }) => new StreamedText((gone) => linesOf(ports, asked, AbortSignal.any([ports.draining, gone]))),
-        {
-          'content-type': 'application/x-ndjson; charset=utf-8',
-        },
-      ),
+      answer(200, ({ asked }) => new StreamedText((gone) => linesOf(ports, asked, gone)), {
+        'content-type': 'application/x-ndjson; charset=utf-8',
+      }),
     ),
   },
 ]
@@ -45,10 +42,11 @@ const mostOnPage = 10_000
 type Asked = { readonly replayed: ReplayRequest; readonly limit: number }
 
 async function* linesOf(
-  { store, logger }: ManagePorts,
+  { store, logger, draining }: ManagePorts,
   { replayed, limit }: Asked,
-  signal: AbortSignal,
+  gone: AbortSignal,
 ): AsyncGenerator<string> {
+  const { signal, unlink } = eitherOf(draining, gone)
   let left = limit
   try {
     for await (const { events } of replay(store, replayed, signal)) {
@@ -63,6 +61,8 @@ async function* linesOf(
     const position = error instanceof UndecodableEvent ? error.entry.position.toString() : undefined
     logger.warn({ reason: reasonOf(error), position }, 'a replay was broken off')
     throw error
+  } finally {
+    unlink()
   }
 }
 

@@ -1,3 +1,4 @@
+import { eitherOf } from '../../../domain/abortable.js'
 import type { Position } from '../../../domain/event.js'
 import type { RecordedEvent } from '../../../domain/events.js'
 import type { ResendId, WebhookId } from '../../../domain/ids.js'
@@ -131,10 +132,12 @@ const untilWaiting = async (ports: JobPorts, queue: WebhookQueue, most: number):
   const { clock, backoff } = ports
   const { lease, resendEnded } = queue
   while (!isInterrupted(queue)) {
-    const woken = AbortSignal.any([resendEnded.signal(), lease.ending])
+    const woken = resendEnded.signal()
     if ((await waitingResends(ports, queue)) <= most) return
     await backoff(0, lease.ending)
-    await clock.sleepUntil(later(clock.now(), longestUnseen), woken)
+    const { signal, unlink } = eitherOf(woken, lease.ending)
+    await clock.sleepUntil(later(clock.now(), longestUnseen), signal)
+    unlink()
   }
 }
 

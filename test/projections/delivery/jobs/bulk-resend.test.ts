@@ -21,6 +21,7 @@ import {
 import { accountId, at, deliveryId, positionAt, resendId, webhookId } from '../../../kit/domain/samples.js'
 import { documentState, memoryDocuments } from '../../../kit/memory/documents.js'
 import { eventsIn, memoryEventStore, memoryLog } from '../../../kit/memory/event-store.js'
+import { endedWith } from '../../../kit/parts/ended-with.js'
 import { sharedHandler } from '../../../kit/parts/command-handlers.js'
 import { testLease } from '../../../kit/parts/lease.js'
 import { rightOf } from '../../../kit/right-of.js'
@@ -54,6 +55,34 @@ test('a bulk resend posts each failed delivery once, whatever becomes of it, and
   )
   t.is((await events()).at(-1)?.type, 'ResendCompleted')
   for (const n of upTo(40)) t.is((await state(n)).kind, n % 2 === 0 ? 'succeeded' : 'failed')
+  await close()
+})
+
+test('the resends of a bulk resend leave nothing on the signal of the lease, which may last for months', async (t) => {
+  const stage = await openStage()
+  const { sent, follow, hold } = stage.openWorker(() => Promise.resolve(refused))
+  const { addWebhook, change, makeDue, failAttempts, resend, resendState, until, close } = stage
+  stage.project()
+  follow()
+  const { ending } = hold(1)
+  await addWebhook(1)
+  await change(1, turnOff)
+  for (const n of upTo(40)) {
+    await makeDue(n, 1, 2)
+    await failAttempts(n)
+  }
+  const held: Array<number> = []
+  for (const nth of upTo(3)) {
+    await resend(nth, { ...startAll, resendId: resendId(nth) })
+    await until(async () => (await resendState(nth)) === 'completed')
+    await settled()
+    held.push(endedWith(ending))
+  }
+  t.is(sent.length, 3 * 40)
+  t.deepEqual(
+    held,
+    held.map(() => held[0]),
+  )
   await close()
 })
 
