@@ -54,11 +54,8 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
     ...ports,
     attempt: aside.settingAside(attemptWith(ports, fresh)),
   })
-  const { resends, lookForWork, tryAgain, jobsEnded } = jobsOf(
-    { ...ports, expect, setAside: aside.setAside },
-    ports,
-    aside,
-  )
+  const jobPorts = { ...ports, expect, setAside: aside.setAside }
+  const { resends, lookForWork, tryAgain, jobsEnded } = jobsOf(jobPorts, ports, aside, queues.forget)
 
   const search = searchForWork(ports, { queues, resending: resends.webhooks, take: lookForWork })
 
@@ -120,10 +117,19 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
 }
 
 /** The longer work of the queues; what it can't do is set aside. */
-const jobsOf = (jobPorts: JobPorts, ports: RetriedWorkPorts, aside: SetAsideWork) => {
+const jobsOf = (
+  jobPorts: JobPorts,
+  ports: RetriedWorkPorts,
+  aside: SetAsideWork,
+  forgetQueue: LeasedQueues['forget'],
+) => {
   const { expect } = jobPorts
   const resends = bulkResends(jobPorts)
-  const reconcile = aside.recordingRetries(reconcileBacklog(jobPorts))
+  // A bulk resend waits for what goes through the queue.
+  const forget = (queue: WebhookQueue): void => {
+    if (!resends.areRunning(queue.webhookId)) forgetQueue(queue)
+  }
+  const reconcile = aside.recordingRetries(reconcileBacklog({ ...jobPorts, forget }))
   const reconciling = scheduledJob({ name: 'reconciling a backlog', work: reconcile }, ports)
   const resending = scheduledJob({ name: 'a bulk resend', work: aside.settingAsideJob(resends.carryOut) }, ports)
 

@@ -20,6 +20,11 @@ const perSecond = { caughtUp: 50, recorded: 1_000 }
 
 type Batch = ReadonlyArray<DeliveryDocument>
 
+type BacklogPorts = JobPorts & {
+  /** Nothing is left to do for the webhook, which was removed. */
+  readonly forget: (queue: WebhookQueue) => void
+}
+
 const collection = collectionOf(deliveries)
 
 /**
@@ -30,7 +35,7 @@ const collection = collectionOf(deliveries)
  * @throws where a store fails, and FailedForGood where the webhook can't be read
  */
 export const reconcileBacklog =
-  (ports: JobPorts) =>
+  (ports: BacklogPorts) =>
   async (queue: WebhookQueue): Promise<void> => {
     if (isEnding(queue.lease)) return
     const receiver = await receiverNow(ports, queue)
@@ -41,7 +46,8 @@ export const reconcileBacklog =
         return clearQueue(ports, queue, { type: 'HoldDelivery', webhookVersion: receiver.version })
       case 'removed':
         await clearQueue(ports, queue, { type: 'AbandonDelivery' })
-        return abandonBacklog(ports, queue)
+        await abandonBacklog(ports, queue)
+        return forgetOnceFilled(ports, queue)
       case 'unknown':
         return
     }
@@ -76,6 +82,13 @@ const abandonBacklog = async (ports: JobPorts, queue: WebhookQueue): Promise<voi
     if (batch.length < batchSize) return
     await throttle(ports, queue, batch.length, perSecond.recorded)
   }
+}
+
+/** Whoever looked for what is due looked before it was abandoned, and may be at it still. */
+const forgetOnceFilled = async ({ backoff, forget }: BacklogPorts, queue: WebhookQueue): Promise<void> => {
+  const { ending } = queue.lease
+  for (let looks = 0; queue.isFilling && !ending.aborted; looks += 1) await backoff(looks, ending)
+  if (!ending.aborted) forget(queue)
 }
 
 /** Catches up with what waited when the webhook was turned on, or skips it, for as long as the webhook is on. */

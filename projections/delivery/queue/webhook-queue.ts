@@ -52,6 +52,10 @@ const mostReserved = 1_000
 
 export const isFull = ({ reserved }: WebhookQueue): boolean => reserved.size >= mostReserved
 
+/** Whether nothing of it has still to end, or is known of it that a new one would not be told. */
+export const isAtRest = ({ isFilling, reserved, inFlight, setAside, retried }: WebhookQueue): boolean =>
+  !isFilling && [reserved, inFlight, setAside, retried].every(({ size }) => size === 0)
+
 /** A queue of which nothing is known yet: there may be due deliveries of each kind. */
 export const webhookQueue = (webhookId: WebhookId, lease: Lease): WebhookQueue => ({
   webhookId,

@@ -1,7 +1,7 @@
 import test from 'ava'
 import type { DomainEvent } from '../../../domain/events.js'
 import { mostAttempts } from '../../../domain/retry-schedule.js'
-import { later, millisecondsOf } from '../../../domain/instant.js'
+import { later, millisecondsOf, type Instant } from '../../../domain/instant.js'
 import { mostRequests } from '../../../projections/delivery/queue/concurrency.js'
 import type { WebhookResponse } from '../../../projections/delivery/webhook-client.js'
 import { webhookShards } from '../../../projections/delivery/webhook-shards.js'
@@ -17,6 +17,7 @@ import {
   type Answer,
 } from '../../kit/parts/delivery-stage.js'
 import { accountId, at, deliveryId, webhookId } from '../../kit/domain/samples.js'
+import { reachable } from '../../kit/parts/reachable.js'
 import { settled, isOver } from '../../kit/time/turns.js'
 
 test('what is due is posted once, with the token and the exact body, and recorded', async (t) => {
@@ -146,6 +147,34 @@ test('while its webhook is off a delivery is held, and when it is removed it is 
   await makeDue(2, 2)
   await until(async () => (await state(1)).kind === 'held' && (await state(2)).kind === 'abandoned')
   t.deepEqual(sent, [])
+  await close()
+})
+
+test('of webhooks that come and go nothing is left in the memory of the worker, nor a timer', async (t) => {
+  const harness = await openWorker(() => Promise.resolve(refused))
+  const { addWebhook, change, makeDue, until, state, sent, clock, close } = harness
+  const { watch, count } = reachable()
+  const sleepUntil = clock.sleepUntil
+  Object.assign(clock, {
+    sleepUntil: (instant: Instant, signal: AbortSignal) => {
+      watch(signal)
+      return sleepUntil(instant, signal)
+    },
+  })
+  for (const n of upTo(10)) {
+    await addWebhook(n)
+    await makeDue(n, n)
+    await until(() => sent.length === n)
+    await settled()
+    await change(n, { type: 'RemoveWebhook', accountId: accountId() })
+    await until(async () => (await state(n)).kind === 'abandoned')
+  }
+  await until(async () => (await count()) === 0)
+  t.false(clock.toNextTimer())
+  // What comes late is given up as before.
+  await makeDue(11, 1)
+  await until(async () => (await state(11)).kind === 'abandoned')
+  t.is(sent.length, 10)
   await close()
 })
 
