@@ -1,4 +1,5 @@
 import Database from 'better-sqlite3'
+import { LRUCache } from 'lru-cache'
 import { join } from 'node:path'
 import type { StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
@@ -12,7 +13,10 @@ import { openWriteQueue, type WriteQueue } from './writer/write-queue.js'
  */
 export type SqliteDatabase = {
   readonly write: WriteQueue['write']
-  /** Runs `query` on the reading connection, where each text is prepared once; what it throws becomes a failure. */
+  /**
+   * Runs `query` on the reading connection, where each text that is in use is prepared once; what it throws becomes a
+   * failure.
+   */
   readonly read: <A>(query: (prepare: Prepare) => A) => Either<StoreFailure, A>
   /** Whether no byte of what was removed is left in the files; tries to make it so. */
   readonly purge: () => Promise<Either<StoreFailure, boolean>>
@@ -23,8 +27,14 @@ export type Prepare = <Row>(sql: string) => Database.Statement<Array<unknown>, R
 
 export const databaseFile = (directory: string): string => join(directory, 'leadloop.db')
 
+/**
+ * Statements that are cached at most. Some hundred are in use; those on the table of a read model that was built anew
+ * are of no use any more, and each has some kB outside the heap.
+ */
+const mostStatements = 500
+
 export const readingOn = (connection: Database.Database): SqliteDatabase['read'] => {
-  const statements = new Map<string, Database.Statement>()
+  const statements = new LRUCache<string, Database.Statement>({ max: mostStatements })
   const prepare: Prepare = <Row>(sql: string) => {
     const statement = statements.get(sql) ?? connection.prepare(sql)
     statements.set(sql, statement)
