@@ -6,8 +6,7 @@ import { monotonicClock } from '../../node/monotonic-clock.js'
 
 /**
  * Keeps appends and disposals apart. The driver holds the appends that wait for an answer in one table for the whole
- * process: disposing of any client rejects them all, and an answer that comes after that throws where nobody can catch
- * it.
+ * process: disposing of any client rejects them all, though the server may have written them.
  */
 export type AppendsInFlight = {
   /** Begins an append, with all its tries, once no disposal is in flight. */

@@ -1,4 +1,5 @@
 import { EventStoreDBClient } from '@eventstore/db-client'
+import './late-answers.js'
 import './native-base64.js'
 import type { MonotonicClock } from '../../../domain/ports.js'
 import type { ErrorClass } from './error-classification.js'

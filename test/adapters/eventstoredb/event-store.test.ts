@@ -155,6 +155,24 @@ test.serial('an append whose answer never comes is written once, and succeeds', 
   t.deepEqual(loggedIds(double), eventIds(newEvents(3)))
 })
 
+test.serial(
+  'an answer that comes after another client was disposed of ends no process, and is not missed',
+  async (t) => {
+    const { store: other } = await openEventStoreDb(t)
+    rightOf(await other.append('account-1', 'no-stream', [newEvent(9)]))
+    const { double, store } = await openEventStoreDb(t, { ...shortRetries, callTimeout: 200 })
+    rightOf(await store.append('account-1', 'no-stream', [newEvent(1)]))
+    double.faults.beSilent()
+    t.like(await store.append('account-1', 0, [newEvent(2)]), { left: { kind: 'unavailable' } })
+    // The driver rejects what waits for an answer of any server.
+    await other.close()
+    double.faults.clear()
+    // What the server did with the late one it says before that.
+    rightOf(await store.append('account-1', 1, [newEvent(3)]))
+    t.deepEqual(loggedIds(double), eventIds(newEvents(3)))
+  },
+)
+
 test.serial('of many appends in flight when the connection breaks each is written once', async (t) => {
   const { double, store } = await openEventStoreDb(t)
   rightOf(await store.append('account-1', 'no-stream', [newEvent(1)]))
