@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache'
 import type { OwnSender } from '../../../domain/account.js'
 import { instantOf, millisecondsOf, type Instant } from '../../../domain/instant.js'
 import type { TaskId } from '../due/due-in-shard.js'
@@ -12,16 +11,26 @@ export type SendingRates = {
   readonly nextSendTime: (sender: OwnSender | null, id: TaskId, now: Instant) => Instant | undefined
 }
 
-/** Messages that wait for their place, at most: one that is forgotten takes another. */
-const mostWaiting = 100_000
+/** Places that a sender has at most. Messages beyond them come again when the last one is over. */
+const mostPlaces = 100_000
 
 /** In milliseconds: so long after its time a place is still good, since tasks take a moment to begin. */
 const goodFor = 10_000
 
 /**
  * In milliseconds. `free`: from when on nobody has a place. `open`: when a message that missed its place may go out.
+ * `places`: of messages that wait, the earliest first.
  */
-type Pace = { free: number; open: number }
+type Pace = { free: number; open: number; readonly places: Map<TaskId, number> }
+
+/** Whether there is a place for one more: those that were missed go first, since nobody may ever ask for them again. */
+const hasPlace = ({ places }: Pace, now: number): boolean => {
+  for (const [id, place] of places) {
+    if (places.size < mostPlaces || place >= now - goodFor) break
+    places.delete(id)
+  }
+  return places.size < mostPlaces
+}
 
 /**
  * In the memory of this process. `share` is the part of all contacts that it follows up now, and it uses as much of
@@ -30,10 +39,8 @@ type Pace = { free: number; open: number }
  */
 export const sendingRates = (share: () => number): SendingRates => {
   const paces = new Map<string, Pace>()
-  // Not `max`, at which room for as many would be made at once.
-  const places = new LRUCache<TaskId, number>({ maxSize: mostWaiting, sizeCalculation: () => 1 })
   const paceOf = (from: string): Pace => {
-    const pace = paces.get(from) ?? { free: 0, open: 0 }
+    const pace = paces.get(from) ?? { free: 0, open: 0, places: new Map() }
     paces.set(from, pace)
     return pace
   }
@@ -43,12 +50,17 @@ export const sendingRates = (share: () => number): SendingRates => {
       if (sender === null || typeof perSecond !== 'number') return undefined
       const now = millisecondsOf(at)
       const pace = paceOf(sender.from)
+      const { places } = pace
       const interval = 1_000 / (perSecond * share())
       const known = places.get(id)
       const isMissed = known !== undefined && known < now - goodFor
       const isNew = known === undefined || (isMissed && pace.open > now)
       const place = isNew ? Math.max(now, pace.free) : known
-      if (isNew) pace.free = place + interval
+      if (isNew) {
+        places.delete(id)
+        if (place > now && !hasPlace(pace, now)) return instantOf(place)
+        pace.free = place + interval
+      }
       if (place <= now) {
         places.delete(id)
         pace.open = Math.max(now, pace.open) + interval

@@ -1,9 +1,6 @@
 import test from 'ava'
-import fc from 'fast-check'
-import { instantOf, millisecondsOf } from '../../../domain/instant.js'
 import type { MessengerOutcome } from '../../../domain/messenger.js'
-import { sendingRates } from '../../../projections/follow-up/sending/rate.js'
-import { accountId, at, engagementId } from '../../kit/domain/samples.js'
+import { accountId, at } from '../../kit/domain/samples.js'
 import { settled } from '../../kit/time/turns.js'
 import { until } from '../../kit/time/until.js'
 import { neighbours, openFollowUpStage } from './stage.js'
@@ -229,83 +226,6 @@ test('what a member writes waits for no place of its sender, and the step after 
   stage.toTime(at(4_000))
   await stage.runTask(3)
   t.deepEqual(stage.sent, [first, second, third])
-})
-
-test('a process uses as much of a rate as it has of the contacts', (t) => {
-  let share = 0.5
-  const { nextSendTime } = sendingRates(() => share)
-  const sender = { from: '+14155550101', messages_per_second: 1 }
-  t.is(nextSendTime(sender, engagementId(1), at()), undefined)
-  t.is(nextSendTime(sender, engagementId(2), at()), at(2_000))
-  t.is(nextSendTime(sender, engagementId(2), at(1)), at(2_000), 'it keeps its place')
-  share = 1
-  t.is(nextSendTime(sender, engagementId(3), at()), at(4_000))
-  t.is(nextSendTime(sender, engagementId(4), at()), at(5_000))
-  t.is(nextSendTime(sender, engagementId(2), at(2_000)), undefined)
-  t.is(
-    nextSendTime({ ...sender, from: '+14155550102' }, engagementId(5), at()),
-    undefined,
-    'another sender has its own',
-  )
-  t.is(nextSendTime({ ...sender, messages_per_second: null }, engagementId(6), at()), undefined)
-})
-
-test('a message that comes a moment too late to its place goes out all the same, though another one did meanwhile', (t) => {
-  const { nextSendTime } = sendingRates(() => 1)
-  const sender = { from: '+14155550101', messages_per_second: 1 }
-  t.is(nextSendTime(sender, engagementId(1), at()), undefined)
-  t.is(nextSendTime(sender, engagementId(2), at()), at(1_000))
-  t.is(nextSendTime(sender, engagementId(3), at()), at(2_000))
-  t.is(nextSendTime(sender, engagementId(3), at(2_000)), undefined)
-  t.is(nextSendTime(sender, engagementId(2), at(2_500)), undefined)
-})
-
-type Waiting = {
-  readonly due: number
-  /** How late it comes to each of its places. */
-  readonly lag: number
-  /** Something else, such as the night, keeps it until then. */
-  readonly kept: number
-}
-
-/** When messages of a sender go out. */
-const departures = (perSecond: number, messages: ReadonlyArray<Waiting>): ReadonlyArray<number> => {
-  const { nextSendTime } = sendingRates(() => 1)
-  const sender = { from: '+14155550101', messages_per_second: perSecond }
-  const sentAt: Array<number> = []
-  let waiting = messages.map((message, n) => ({ ...message, id: engagementId(n + 1) }))
-  for (;;) {
-    const [next, ...others] = waiting.toSorted((one, other) => one.due - other.due)
-    if (next === undefined) return sentAt
-    const place = nextSendTime(sender, next.id, instantOf(next.due))
-    if (place === undefined) sentAt.push(next.due)
-    const due = place === undefined ? 0 : Math.max(millisecondsOf(place) + next.lag, next.kept)
-    waiting = place === undefined ? others : [...others, { ...next, due }]
-  }
-}
-
-test('however late messages come to their places, in no time more of them go out than their rate allows', (t) => {
-  const waiting = fc.record({ due: fc.nat(5_000), lag: fc.nat(20_000), kept: fc.constantFrom(0, 60_000) })
-  fc.assert(
-    fc.property(fc.constantFrom(0.5, 1, 10), fc.array(waiting, { maxLength: 60 }), (perSecond, messages) => {
-      const sentAt = departures(perSecond, messages)
-      // Tasks may begin up to ten seconds late.
-      const allowed = (time: number) => ((time + 10_000) / 1_000) * perSecond + 2
-      return (
-        sentAt.length === messages.length &&
-        sentAt.every((from, i) => sentAt.slice(i).every((to, count) => count + 1 <= allowed(to - from)))
-      )
-    }),
-  )
-  t.pass()
-})
-
-test('what the night has kept from its place goes out at the pace of its sender in the morning', (t) => {
-  const kept = 10 * hour
-  const messages = Array.from({ length: 300 }, (_, due) => ({ due, lag: 0, kept }))
-  const sentAt = departures(1, messages)
-  t.is(sentAt.length, 300)
-  t.is(sentAt.filter((time) => time >= kept && time < kept + minute).length, 60)
 })
 
 test('a phone that the provider says at once it does not reach is tried three times, and that ends the engagement', async (t) => {
