@@ -84,11 +84,12 @@ const atAnyTime =
   '(?! (after|before|between|during|until|till|while|tonight|today|so late|this late|in the (morning|afternoon|evening|middle)|at (\\d|noon|night|work|lunch)|on (my|mon|tue|wed|thu|fri|sat|sun|weekends|the weekend)|past \\d))'
 
 const atAnyTimeInSpanish =
-  '(?! (antes|despues|hasta|hoy|ahora|en la (manana|tarde|noche)|en el trabajo|por la|de noche|a las))'
+  '(?! (antes|despues|hasta|hoy|ahora|en la (manana|tarde|noche)|(en el|al) trabajo|(en|a) la oficina|por la|de noche|a las|tan (temprano|tarde)|los (lunes|martes|miercoles|jueves|viernes|sabados|domingos|fines)))'
 
 /** Plain refusals, in English and Spanish, wherever in a sentence they stand. */
 const refusals: ReadonlyArray<RegExp> = [
-  /(?<!\b(?:dont|do not|never) )\b(stop|quit) (texting|txting|messaging|msging|contacting|sending|calling|bothering|writing|spamming|harassing)\b/,
+  // Who asks not to stop begins with it; "you never stop" is a complaint.
+  /(?<!(?:^|\b(?:please|yes|no) )(?:dont|do not|never)(?: ever)? )\b(stop|quit) (texting|txting|messaging|msging|contacting|sending|calling|bothering|writing|spamming|harassing)\b/,
   /\bplease stop( it| this| now| already| thanks| thank you)?$/,
   /\b(can|could|will|would) (you|u) (please |just )*stop$/,
   /(?<!\b(?:dont|do not) )\b(want|need|told|asked|said for|like) (you|u) to (please )?stop$/,
@@ -100,7 +101,7 @@ const refusals: ReadonlyArray<RegExp> = [
   /\b(dont|do not|never)( ever)? call( me| us)?( again| anymore| any more| ever)?( please| thanks| thank you)?$/,
   /^no more( please| thanks| thank you)?$/,
   new RegExp(`\\bno more ${texts}\\b`),
-  new RegExp(`^no ${texts}( please| thanks| thank you)?$`),
+  new RegExp(`^no (text|${texts})( please| thanks| thank you)?$`),
   new RegExp(`\\b(stop|cancel|end) (all |any |the |these |those |your |ur |more |further |future )*${texts}\\b`),
   /^(please )?cancel (my |this |the )?subscription( please| thanks| thank you)?$/,
   new RegExp(
@@ -115,7 +116,7 @@ const refusals: ReadonlyArray<RegExp> = [
   /^(i am|im) opting out\b/,
   /\b(unsubscribe me|opt me out)\b/,
   // Who is to be taken off a policy says whose, or what is to be done instead.
-  /\b(remove (me|us|my name)|delete (me|us)|take (me|us|my (name|number)) off)\b(?! ((from|of) )?(my|his|her|our)\b| and (add|put)\b|.*\b(policy|policies|quotes?|coverage)\b)/,
+  /\b(remove (me|us|my name)|delete (me|us)|take (me|us|my (name|number)) off)\b(?! ((from|of) )?(my|his|her|our)\b| and (add|put|use)\b| as drivers?\b|.*\b(policy|policies|quotes?|coverage|title|deed)\b)/,
   /\b(remove|delete|lose|erase) (my|this) (number|info|information|phone number)\b/,
   /\b(want|wish|like) to (optout|unsubscribe)\b/,
   /\bwrong (number|person)\b(?! (of|\d))/,
@@ -129,14 +130,17 @@ const refusals: ReadonlyArray<RegExp> = [
   /\bequivoc(o|aron|ado) de (numero|persona)\b/,
   /\bno (me )?(envie[ns]?|mande[ns]?) (mas )?(mensajes|textos|nada)\b/,
   /\bno (quiero )?(recibir )?mas (mensajes|textos)\b/,
-  new RegExp(`\\bno (quiero|deseo) (recibir )?(mas |sus |estos )*(mensajes|textos)\\b${atAnyTimeInSpanish}`),
-  new RegExp(`\\bno quiero que me (escriban?|contacten?|llamen?|molesten?|texteen?)\\b${atAnyTimeInSpanish}`),
-  /\b(dej(a|e|en|es)|par(a|e|en)) de (escribir|mandar|enviar|contactar|molestar|llamar|textear)(me)?\b/,
-  /^(cancelar|cancelen?|parar|paren?|detener) (los |estos |sus |mi |la )?(mensajes|textos|suscripcion)\b/,
-  /\b(darme|dame|deme|denme) de baja\b(?!.*\b(poliza|seguro|cobertura)\b)/,
+  new RegExp(`\\bno (quiero|deseo) (recibir )?(mas |sus |estos )*(mensajes|textos)\\b(?! de voz)${atAnyTimeInSpanish}`),
+  new RegExp(`\\bno quiero que me (escriban?|contacten?|molesten?|texteen?)\\b${atAnyTimeInSpanish}`),
+  /\bno quiero que me llamen?( mas| nunca| a este numero|( por favor)?( gracias)?$)/,
+  // Without an accent "I stopped" reads like "stop".
+  /\b(dej(a|e|en|es)|par(a|e|en)) de ((escribir|mandar|enviar|contactar|llamar|textear)(me\b|( mas| tanto| ya| aqui| a este numero)*( por favor| gracias)?$)|(mandar|enviar) (mas |sus |estos |tantos )*(mensajes|textos|cosas)\b|molestar(me)?\b)/,
+  /^(cancelar|cancelen?|parar|paren?|detener) (los |estos |sus )?(mensajes|textos)\b/,
+  /^(cancelar|cancelen?) (mi |la )?suscripcion( por favor| gracias)?$/,
+  /\b(darme|dame|deme|denme) de baja\b(?!.*\b(poliza|seguro|cobertura|carro|auto|coche|vehiculo|trabajo)\b)/,
   /\b(quite|quiten|saque|saquen)me de\b/,
   /\b(borre|borren|elimine|eliminen|quite|quiten) mi numero\b/,
-  /\b(numero (equivocado|incorrecto)|persona equivocada)\b/,
+  /\b(numero equivocado|numero incorrecto(?! (en|de) (el|la|mi)\b)|persona equivocada)\b/,
 ]
 
 const startWords = ['start', 'unstop']
@@ -186,7 +190,8 @@ const isStop = (text: string): boolean =>
 
 const isRefusal = (text: string): boolean =>
   text
-    .split(/[.…!?;\r\n\u2028\u2029]+/)
+    // "Don't, stop texting me" is no wish to go on.
+    .split(/[.…!?;\r\n\u2028\u2029]+|(?<=\b(?:don['’]?t|not|never)),/i)
     .map(refusalWordsOf)
     .some((sentence) => refusals.some((refusal) => refusal.test(sentence)))
 
