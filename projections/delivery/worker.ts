@@ -131,7 +131,13 @@ const jobsOf = (
   }
   const reconcile = aside.recordingRetries(reconcileBacklog({ ...jobPorts, forget }))
   const reconciling = scheduledJob({ name: 'reconciling a backlog', work: reconcile }, ports)
-  const resending = scheduledJob({ name: 'a bulk resend', work: aside.settingAsideJob(resends.carryOut) }, ports)
+  const carryOut = aside.settingAsideJob(resends.carryOut)
+  const carryOutAndReconcile = async (queue: WebhookQueue): Promise<void> => {
+    await carryOut(queue)
+    // The webhook may have been removed meanwhile, and was not forgotten then.
+    reconciling.run(queue)
+  }
+  const resending = scheduledJob({ name: 'a bulk resend', work: carryOutAndReconcile }, ports)
 
   /** Looks for all that may be due to the webhook, or was left undone by this process or another. */
   const lookForWork = (queue: WebhookQueue): void => {

@@ -1,5 +1,6 @@
 import test from 'ava'
 import type { DomainEvent } from '../../../domain/events.js'
+import type { Clock } from '../../../domain/ports.js'
 import { mostAttempts } from '../../../domain/retry-schedule.js'
 import { later, millisecondsOf, type Instant } from '../../../domain/instant.js'
 import { mostRequests } from '../../../projections/delivery/queue/concurrency.js'
@@ -16,7 +17,7 @@ import {
   upTo,
   type Answer,
 } from '../../kit/parts/delivery-stage.js'
-import { accountId, at, deliveryId, webhookId } from '../../kit/domain/samples.js'
+import { accountId, at, deliveryId, resendId, webhookId } from '../../kit/domain/samples.js'
 import { reachable } from '../../kit/parts/reachable.js'
 import { settled, isOver } from '../../kit/time/turns.js'
 
@@ -150,17 +151,23 @@ test('while its webhook is off a delivery is held, and when it is removed it is 
   await close()
 })
 
-test('of webhooks that come and go nothing is left in the memory of the worker, nor a timer', async (t) => {
-  const harness = await openWorker(() => Promise.resolve(refused))
-  const { addWebhook, change, makeDue, until, state, sent, clock, close } = harness
+/** Counts the timers of a worker that something still refers to, whether they have ended or not. */
+const countTimers = (clock: Pick<Clock, 'sleepUntil'>): (() => Promise<number>) => {
   const { watch, count } = reachable()
-  const sleepUntil = clock.sleepUntil
+  const { sleepUntil } = clock
   Object.assign(clock, {
     sleepUntil: (instant: Instant, signal: AbortSignal) => {
       watch(signal)
       return sleepUntil(instant, signal)
     },
   })
+  return count
+}
+
+test('of webhooks that come and go nothing is left in the memory of the worker, nor a timer', async (t) => {
+  const harness = await openWorker(() => Promise.resolve(refused))
+  const { addWebhook, change, makeDue, until, state, sent, clock, close } = harness
+  const count = countTimers(clock)
   for (const n of upTo(10)) {
     await addWebhook(n)
     await makeDue(n, n)
@@ -175,6 +182,39 @@ test('of webhooks that come and go nothing is left in the memory of the worker, 
   await makeDue(11, 1)
   await until(async () => (await state(11)).kind === 'abandoned')
   t.is(sent.length, 10)
+  await close()
+})
+
+test('of a webhook that is removed in the midst of a bulk resend nothing is left in memory once that has ended', async (t) => {
+  let complete: (() => void) | undefined
+  const stage = await openStage((store) => ({
+    ...store,
+    append: async (stream, expected, events) => {
+      if (events.some(({ type }) => type === 'ResendCompleted'))
+        await new Promise<void>((resolve) => (complete = resolve))
+      return store.append(stream, expected, events)
+    },
+  }))
+  const { sent, follow, holdAll } = stage.openWorker(() => Promise.resolve(refused))
+  const { addWebhook, change, makeDue, resend, resendState, until, state, project, clock, close } = stage
+  const count = countTimers(clock)
+  project()
+  follow()
+  holdAll()
+  await addWebhook(1)
+  await makeDue(1, 1)
+  await until(() => sent.length === 1)
+  const period = { from: at(), to: at(1_000) }
+  const ids = { resendId: resendId(), accountId: accountId(), webhookId: webhookId(1) }
+  await resend(1, { type: 'StartResend', ...ids, ...period })
+  await until(() => complete !== undefined)
+  await change(1, { type: 'RemoveWebhook', accountId: accountId() })
+  await until(async () => (await state(1)).kind === 'abandoned')
+  await settled()
+  complete?.()
+  await until(async () => (await resendState(1)) === 'completed')
+  await until(async () => (await count()) === 0)
+  t.false(clock.toNextTimer())
   await close()
 })
 
