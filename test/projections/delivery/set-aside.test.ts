@@ -39,6 +39,7 @@ const deliveryStream = (n: number): string => streamOf(delivery, deliveryId(n))
 const openSpoiled = async (t: ExecutionContext, answer: Answer = () => Promise.resolve(delivered)) => {
   const appends = new Map<string, StoreFailure>()
   const reads = new Map<string, StoreFailure>()
+  let refusals = 0
   const spoiled = (store: EventStore): EventStore => ({
     ...store,
     append: (stream, ...rest) => {
@@ -47,6 +48,7 @@ const openSpoiled = async (t: ExecutionContext, answer: Answer = () => Promise.r
     },
     read: (stream, ...range) => {
       const failure = reads.get(stream)
+      if (failure !== undefined) refusals += 1
       return failure === undefined ? store.read(stream, ...range) : Promise.resolve(E.left(failure))
     },
   })
@@ -73,6 +75,8 @@ const openSpoiled = async (t: ExecutionContext, answer: Answer = () => Promise.r
     ...stage,
     appends,
     reads,
+    /** Reads that failed. */
+    refusals: () => refusals,
     log,
     parked,
     recorded,
@@ -246,6 +250,26 @@ test('what is set aside keeps nothing else of its webhook from being held, nor f
   await change(1, { type: 'RemoveWebhook', accountId: accountId() })
   await until(async () => (await state(2)).kind === 'abandoned' && (await state(3)).kind === 'abandoned')
   t.is((await state(1)).kind, 'due')
+})
+
+test('what is set aside of a webhook that was removed is not tried again when more comes for that webhook', async (t) => {
+  const { reads, addWebhook, change, makeDue, project, caughtUp, work, until, state, parkedOne, refusals } =
+    await openSpoiled(t)
+  await addWebhook(1)
+  await makeDue(1, 1, 2)
+  await change(1, { type: 'RemoveWebhook', accountId: accountId() })
+  reads.set(deliveryStream(1), corrupt)
+  project()
+  await caughtUp()
+  work().holdAll()
+  await parkedOne()
+  await settled()
+  const before = refusals()
+  await makeDue(2, 1)
+  await until(async () => (await state(2)).kind === 'abandoned')
+  await settled()
+  t.true(before > 0)
+  t.is(refusals(), before)
 })
 
 test('a bulk resend is complete although one of its deliveries is set aside', async (t) => {
