@@ -34,12 +34,11 @@ export const databaseFile = (directory: string): string => join(directory, 'lead
 const mostStatements = 500
 
 export const readingOn = (connection: Database.Database): SqliteDatabase['read'] => {
-  const statements = new LRUCache<string, Database.Statement>({ max: mostStatements })
-  const prepare: Prepare = <Row>(sql: string) => {
-    const statement = statements.get(sql) ?? connection.prepare(sql)
-    statements.set(sql, statement)
-    return statement as Database.Statement<Array<unknown>, Row>
-  }
+  const statements = new LRUCache<string, Database.Statement>({
+    max: mostStatements,
+    memoMethod: (sql) => connection.prepare(sql),
+  })
+  const prepare: Prepare = <Row>(sql: string) => statements.memo(sql) as Database.Statement<Array<unknown>, Row>
   return (query) => {
     try {
       return E.right(query(prepare))

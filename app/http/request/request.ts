@@ -9,7 +9,10 @@ export const requestOf = (ctx: Context): Request => {
   return {
     method: ctx.method,
     params: ctx['params'] as Readonly<Record<string, string>>,
-    query: (name) => (parameters().getAll(name).length > 1 ? '' : (parameters().get(name) ?? undefined)),
+    query: (name) => {
+      const [value, ...others] = parameters().getAll(name)
+      return others.length === 0 ? value : ''
+    },
     queryNames: () => [...parameters().keys()],
     header: (name) => {
       const value = ctx.req.headers[name]

@@ -23,8 +23,10 @@ const goodFor = 10_000
  */
 type Pace = { free: number; open: number; readonly places: Map<TaskId, number> }
 
-/** Whether there is a place for one more: those that were missed go first, since nobody may ever ask for them again. */
-const hasPlace = ({ places }: Pace, now: number): boolean => {
+/**
+ * Makes room for one more place, by those that were missed: nobody may ever ask for them again. False: there is none.
+ */
+const makeRoom = ({ places }: Pace, now: number): boolean => {
   for (const [id, place] of places) {
     if (places.size < mostPlaces || place >= now - goodFor) break
     places.delete(id)
@@ -58,7 +60,7 @@ export const sendingRates = (share: () => number): SendingRates => {
       const place = isNew ? Math.max(now, pace.free) : known
       if (isNew) {
         places.delete(id)
-        if (place > now && !hasPlace(pace, now)) return instantOf(place)
+        if (place > now && !makeRoom(pace, now)) return instantOf(place)
         pace.free = place + interval
       }
       if (place <= now) {
